@@ -1,0 +1,1 @@
+//! The Model Context Protocol, client side, as state machines without I/O.

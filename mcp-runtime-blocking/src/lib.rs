@@ -1,0 +1,1 @@
+//! A Model Context Protocol client for programs without an async runtime.

@@ -1,0 +1,1 @@
+//! What every runtime adapter of the Model Context Protocol client would otherwise copy.

@@ -1,0 +1,1 @@
+//! A Model Context Protocol client for tokio.

@@ -1,0 +1,1 @@
+//! Servers, scenarios and programs that test the client.
