@@ -1,1 +1,3 @@
 //! Servers, scenarios and programs that test the client.
+
+pub mod pipe;
