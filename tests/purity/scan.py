@@ -78,6 +78,7 @@ SHARED_STATE = re.compile(r"\b(Mutex|RwLock|Atomic\w+|\w*Cell|Once|Lazy\w*|Condv
 IDENT = r"(?:r#)?[A-Za-z_]\w*"
 PATH = re.compile(rf"(?<![\w:#'])(?:::\s*)?({IDENT}(?:\s*::\s*{IDENT})+)")
 USE = re.compile(r"\b(?:use|extern\s+crate)\s+([^;]+);")
+MODULE = re.compile(rf"\bmod\s+({IDENT})\s*[;{{]")
 WORD = re.compile(rf"(?<!')\b{IDENT}")
 MACRO = re.compile(rf"(?<!')\b({IDENT})\s*!(?!=)")
 
@@ -139,7 +140,7 @@ def expand(tree, prefix=""):
 def below(path, prefixes):
     for prefix, why in prefixes.items():
         if path == prefix or path.startswith(prefix + "::"):
-            return prefix, why
+            return why
     return None
 
 
@@ -153,37 +154,37 @@ def scan(path, in_driver):
         line = code.count("\n", 0, offset) + 1
         offences.setdefault((line, what), why)
 
-    def judge(offset, full, inline):
-        # `rand`, `log` and `tracing` alone are ordinary names; a path or an import is the crate.
-        hit = below(full, BANNED) if inline or "::" in full or full in BANNED else None
-        if hit is None and not in_driver:
-            hit = below(full, DRIVER_ONLY)
-            if hit:
-                hit = hit[0], hit[1] + ", outside src/driver"
+    def judge(offset, full):
+        hit = below(full, BANNED)
+        if hit is None and not in_driver and (hit := below(full, DRIVER_ONLY)):
+            hit += ", outside src/driver"
         if hit:
-            report(offset, full, hit[1])
+            report(offset, full, hit)
+        return hit
 
-    imported, uses = {}, []
-    for use in USE.finditer(code):
-        uses.append(use.span())
-        for full, name in expand(use.group(1).removeprefix("::")):
-            if full in ("std", "core", "alloc") and name != full:
+    # What a name stands for in this file: itself, an import, or (None) something of our own.
+    stands_for = {name: None for name in MODULE.findall(code)} | {"crate": None}
+
+    def complete(path):
+        first, _, rest = path.partition("::")
+        root = stands_for.get(first, first)
+        return root and "::".join(filter(None, (root, rest)))
+
+    uses = list(USE.finditer(code))
+    for use in uses:
+        for path, name in expand(use.group(1)):
+            full = complete(path)
+            if full in ("std", "core", "alloc") and name != full or full == "std::*":
                 report(use.start(1), f"{full} as {name}", "hides paths from this scan")
-            if full == "std::*":
-                report(use.start(1), full, "hides paths from this scan")
-            judge(use.start(1), full, False)
-            if full.split("::")[0] not in ("crate", "self", "super"):
-                imported[name] = full
-            else:
-                imported.setdefault(name, "crate")
+            bad = full is None or judge(use.start(1), full)
+            own = path.split("::")[0] in ("crate", "self", "super")
+            if name != full:
+                stands_for[name] = None if bad or own else full
     for match in PATH.finditer(code):
-        if any(start <= match.start() < end for start, end in uses):
-            continue
-        full = re.sub(r"\s+", "", match.group(1))
-        first, _, rest = full.partition("::")
-        if first in imported and imported[first] != first:
-            full = f"{imported[first]}::{rest}"
-        judge(match.start(), full, True)
+        if not any(use.start() <= match.start() < use.end() for use in uses):
+            full = complete(re.sub(r"\s+", "", match.group(1)))
+            if full:
+                judge(match.start(), full)
 
     for match in WORD.finditer(code):
         if match.group() in NAMES:
