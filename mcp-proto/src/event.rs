@@ -1,0 +1,60 @@
+//! Decisions that a reader wants to see and a test wants to assert.
+
+use crate::interface::ExitStatus;
+use crate::{CallId, ProcessId};
+
+/// Something that happened inside a connection. Nothing has to be done about it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The server's era and revision are known.
+    EraDecided {
+        /// Which era.
+        era: crate::Era,
+        /// Which revision.
+        version: crate::ProtocolVersion,
+    },
+    /// The server has not answered `server/discover` in time; `initialize` is sent as well.
+    ProbeUnanswered,
+    /// The server died of the probe. It is launched again and greeted with `initialize`.
+    ProbeKilled(ProcessId),
+    /// A line of the server's stdout that is no message was skipped. Its text is not kept.
+    LineSkipped {
+        /// What is wrong with it.
+        why: SkipReason,
+        /// How long it is.
+        bytes: u64,
+    },
+    /// A message of the server's that means nothing to this client was dropped.
+    MessageDropped {
+        /// Why.
+        why: &'static str,
+        /// The method, when there is one, escaped and bounded.
+        method: Option<String>,
+    },
+    /// An item was dropped because too many waited for the host.
+    ItemDropped(CallId),
+    /// A line of the server's stderr, escaped and bounded.
+    Stderr(String),
+    /// A server process has ended.
+    Exited {
+        /// Which one.
+        process: ProcessId,
+        /// How.
+        status: ExitStatus,
+    },
+}
+
+/// Why a line was skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// It is no JSON.
+    NotJson,
+    /// It is JSON, but no JSON-RPC message.
+    NotAMessage,
+    /// It is not UTF-8.
+    NotUtf8,
+    /// It is longer than `max_message_bytes`.
+    TooLong,
+}

@@ -1,0 +1,1 @@
+//! Journals: every input and output of a connection, as JSON lines.

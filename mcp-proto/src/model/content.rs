@@ -1,0 +1,233 @@
+//! Content of results (specification: server/tools, "Tool Result"; server/resources,
+//! "Annotations").
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::null_is_default;
+use crate::Raw;
+
+/// One piece of content.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Content {
+    /// Text.
+    Text(TextContent),
+    /// A picture.
+    Image(ImageContent),
+    /// Sound.
+    Audio(AudioContent),
+    /// The address of a resource.
+    ResourceLink(ResourceLink),
+    /// A resource itself.
+    Resource(EmbeddedResource),
+    /// A kind that this client does not know, or a known kind that is malformed: as it was sent.
+    Unknown(Raw),
+}
+
+/// Text.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct TextContent {
+    /// The text.
+    pub text: String,
+    /// For whom it is.
+    #[serde(default)]
+    pub annotations: Option<Annotations>,
+    /// The whole piece as it was sent.
+    #[serde(skip, default = "nothing")]
+    pub raw: Raw,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ImageContent {
+    /// The bytes, in Base64.
+    pub data: String,
+    /// The media type; empty when the server sent none.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub mime_type: String,
+    /// For whom it is.
+    #[serde(default)]
+    pub annotations: Option<Annotations>,
+    /// The whole piece as it was sent.
+    #[serde(skip, default = "nothing")]
+    pub raw: Raw,
+}
+
+/// Sound.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct AudioContent {
+    /// The bytes, in Base64.
+    pub data: String,
+    /// The media type; empty when the server sent none.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub mime_type: String,
+    /// For whom it is.
+    #[serde(default)]
+    pub annotations: Option<Annotations>,
+    /// The whole piece as it was sent.
+    #[serde(skip, default = "nothing")]
+    pub raw: Raw,
+}
+
+/// The address of a resource. It need not be among those that the server lists.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ResourceLink {
+    /// The address.
+    pub uri: String,
+    /// The name, for programs.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub name: String,
+    /// The name, for people.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// What it is.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// The media type.
+    #[serde(default)]
+    pub mime_type: Option<String>,
+    /// The size in bytes.
+    #[serde(default)]
+    pub size: Option<u64>,
+    /// For whom it is.
+    #[serde(default)]
+    pub annotations: Option<Annotations>,
+    /// The whole piece as it was sent, with icons and `_meta`.
+    #[serde(skip, default = "nothing")]
+    pub raw: Raw,
+}
+
+/// A resource inside a result.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct EmbeddedResource {
+    /// The resource.
+    pub resource: ResourceContents,
+    /// For whom it is.
+    #[serde(default)]
+    pub annotations: Option<Annotations>,
+    /// The whole piece as it was sent.
+    #[serde(skip, default = "nothing")]
+    pub raw: Raw,
+}
+
+/// What is in a resource: a text or bytes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ResourceContents {
+    /// The address.
+    pub uri: String,
+    /// The media type.
+    #[serde(default)]
+    pub mime_type: Option<String>,
+    /// The text, if it is one.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The bytes in Base64, if it is no text.
+    #[serde(default)]
+    pub blob: Option<String>,
+}
+
+/// For whom a piece of content is (specification: server/resources, "Annotations").
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct Annotations {
+    /// `user`, `assistant`, or both.
+    #[serde(deserialize_with = "null_is_default")]
+    pub audience: Vec<String>,
+    /// How important it is, from 0 to 1.
+    pub priority: Option<f64>,
+    /// When it was last changed (ISO 8601).
+    pub last_modified: Option<String>,
+}
+
+fn nothing() -> Raw {
+    Raw::new("")
+}
+
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: std::borrow::Cow<'a, str>,
+}
+
+impl Content {
+    /// Reads the pieces of a `content` array, which `whole` contains. A piece that is malformed is
+    /// kept as [`Content::Unknown`].
+    pub(crate) fn read_all(whole: &Raw, pieces: &[&RawValue]) -> Vec<Content> {
+        pieces
+            .iter()
+            .map(|piece| Content::read(whole.cut(piece.get())))
+            .collect()
+    }
+
+    fn read(raw: Raw) -> Content {
+        let kind = serde_json::from_str::<Kind<'_>>(raw.as_str());
+        let read = match kind.as_ref().map(|k| &*k.kind) {
+            Ok("text") => raw.parse().map(|c| {
+                Content::Text(TextContent {
+                    raw: raw.clone(),
+                    ..c
+                })
+            }),
+            Ok("image") => raw.parse().map(|c| {
+                Content::Image(ImageContent {
+                    raw: raw.clone(),
+                    ..c
+                })
+            }),
+            Ok("audio") => raw.parse().map(|c| {
+                Content::Audio(AudioContent {
+                    raw: raw.clone(),
+                    ..c
+                })
+            }),
+            Ok("resource_link") => raw.parse().map(|c| {
+                Content::ResourceLink(ResourceLink {
+                    raw: raw.clone(),
+                    ..c
+                })
+            }),
+            Ok("resource") => raw.parse().map(|c| {
+                Content::Resource(EmbeddedResource {
+                    raw: raw.clone(),
+                    ..c
+                })
+            }),
+            _ => return Content::Unknown(raw),
+        };
+        read.unwrap_or(Content::Unknown(raw))
+    }
+
+    /// The text, if the piece is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Content::Text(content) => Some(&content.text),
+            _ => None,
+        }
+    }
+
+    /// The piece as it was sent.
+    #[must_use]
+    pub fn raw(&self) -> &Raw {
+        match self {
+            Content::Text(c) => &c.raw,
+            Content::Image(c) => &c.raw,
+            Content::Audio(c) => &c.raw,
+            Content::ResourceLink(c) => &c.raw,
+            Content::Resource(c) => &c.raw,
+            Content::Unknown(raw) => raw,
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Operations as values: what a host may ask a server, and how the answer is read.
+
+mod connect;
+mod custom;
+mod ping;
+mod tools;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use connect::Connect;
+pub use custom::CustomRequest;
+pub use ping::Ping;
+pub use tools::{CallTool, ListTools, ToolList};
+
+use crate::interface::CallOptions;
+use crate::model::ServerInfo;
+use crate::{ApiMisuse, CallId, Era, Error, ProtocolVersion, Raw};
+
+/// One thing that a host may ask a server.
+///
+/// An operation is data: the connection sends it, pages it and repeats it by what its [`Spec`]
+/// says, and the operation that asked decodes the answer, on the caller's side.
+pub trait Operation {
+    /// What the answer is decoded to.
+    type Output;
+
+    /// How the connection treats the operation.
+    fn spec(&self) -> &'static Spec;
+
+    /// The parameters of the request.
+    ///
+    /// # Errors
+    /// When they cannot be sent.
+    fn params(&self) -> Result<Params, ApiMisuse>;
+
+    /// Reads the answer.
+    ///
+    /// # Errors
+    /// When it does not fit the operation.
+    fn decode(&self, reply: &Reply) -> Result<Self::Output, Error>;
+}
+
+/// How the connection treats an operation. It is data, so that one state machine serves all.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Spec {
+    /// The name by which a journal finds the operation again.
+    pub name: &'static str,
+    /// What a modern server is sent.
+    pub modern: Wire,
+    /// What a legacy server is sent.
+    pub legacy: Wire,
+    /// The member of the result that is a list in pages, if there is one.
+    pub paged: Option<&'static str>,
+    /// Whether the server may answer with a demand for input (basic/patterns/mrtr).
+    pub may_ask: bool,
+}
+
+/// What an operation is on the wire, in one era.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wire {
+    /// A request with this method.
+    Request(&'static str),
+    /// A request whose method is in [`Params::method`].
+    Custom,
+    /// Nothing: it ends as soon as the connection is ready.
+    Local,
+}
+
+impl Spec {
+    /// The operations that a journal may name.
+    pub(crate) fn find(name: &str) -> Option<&'static Spec> {
+        let all = [
+            &connect::SPEC,
+            &custom::SPEC,
+            &ping::SPEC,
+            &tools::LIST,
+            &tools::CALL,
+        ];
+        all.into_iter().find(|spec| spec.name == name)
+    }
+
+    /// What the operation is on the wire in an era.
+    #[must_use]
+    pub fn wire(&self, era: Era) -> Wire {
+        match era {
+            Era::Modern => self.modern,
+            Era::Legacy => self.legacy,
+        }
+    }
+}
+
+/// The parameters of a request, without what the connection adds: `_meta` and `cursor`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Params {
+    /// The method, for [`Wire::Custom`] only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The text of a JSON object that has no `_meta`.
+    pub object: Raw,
+    /// Metadata that the parameters brought along; it goes into `_meta`.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub meta: serde_json::Map<String, Value>,
+}
+
+impl Params {
+    /// No parameters.
+    #[must_use]
+    pub fn none() -> Self {
+        Params {
+            method: None,
+            object: Raw::new("{}"),
+            meta: serde_json::Map::new(),
+        }
+    }
+
+    /// The parameters in a JSON object. A `_meta` in it is taken out and becomes request metadata.
+    #[must_use]
+    pub fn object(mut members: serde_json::Map<String, Value>) -> Self {
+        let meta = match members.shift_remove("_meta") {
+            Some(Value::Object(meta)) => meta,
+            _ => serde_json::Map::new(),
+        };
+        Params {
+            method: None,
+            object: Raw::new(Value::Object(members).to_string()),
+            meta,
+        }
+    }
+}
+
+/// An operation without its type, on its way through the connection. A journal holds all of it.
+#[derive(Clone, Debug)]
+pub struct ErasedCall {
+    pub(crate) spec: &'static Spec,
+    pub(crate) params: Params,
+    pub(crate) options: CallOptions,
+}
+
+impl ErasedCall {
+    /// Erases the type of an operation.
+    ///
+    /// # Errors
+    /// When its parameters or its metadata cannot be sent.
+    pub fn new<O: Operation>(operation: &O, options: CallOptions) -> Result<Self, ApiMisuse> {
+        for key in options.meta.keys() {
+            crate::meta::check_key(key)?;
+        }
+        Ok(ErasedCall {
+            spec: operation.spec(),
+            params: operation.params()?,
+            options,
+        })
+    }
+}
+
+/// A call that was begun: its id, and the operation that will read its answer.
+#[derive(Debug)]
+pub struct Call<O> {
+    id: CallId,
+    operation: O,
+}
+
+impl<O: Operation> Call<O> {
+    pub(crate) fn new(id: CallId, operation: O) -> Self {
+        Call { id, operation }
+    }
+
+    /// The id by which the connection speaks of the call.
+    #[must_use]
+    pub fn id(&self) -> CallId {
+        self.id
+    }
+
+    /// The operation.
+    #[must_use]
+    pub fn operation(&self) -> &O {
+        &self.operation
+    }
+
+    /// Reads what [`Output::Done`](crate::Output::Done) brought. It may take long for a large
+    /// answer: do it outside of any lock.
+    ///
+    /// # Errors
+    /// The error of the call, or that its answer does not fit the operation.
+    pub fn finish(&self, done: Result<Reply, Error>) -> Result<O::Output, Error> {
+        let reply = done?;
+        self.operation
+            .decode(&reply)
+            .map_err(|error| error.of(&reply.server, self.operation.spec().name))
+    }
+}
+
+/// The answer to a call, not yet decoded, with everything that decoding depends on.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The results: one for each page. None for an operation that sends nothing.
+    pub pages: Vec<Raw>,
+    /// The server, as it introduced itself to the connection that answered.
+    pub info: Arc<ServerInfo>,
+    /// What the configuration calls the server.
+    pub server: Arc<str>,
+}
+
+impl Reply {
+    /// The result of a call that has one page.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn result(&self) -> Result<&Raw, Error> {
+        self.pages
+            .last()
+            .ok_or_else(|| Error::result("there is no result"))
+    }
+
+    /// The era of the server that answered.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.info.era
+    }
+
+    /// The revision under which the answer came.
+    #[must_use]
+    pub fn version(&self) -> ProtocolVersion {
+        self.info.version
+    }
+}

@@ -1,0 +1,325 @@
+//! JSON-RPC 2.0 messages (specification: basic, "Messages").
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::Raw;
+
+/// A message of the server's. What it carries is left as it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A request: it wants an answer with the same id.
+    Request {
+        /// The id, as it was sent.
+        id: Raw,
+        /// The method.
+        method: String,
+        /// The parameters, if there are any.
+        params: Option<Raw>,
+    },
+    /// A notification: it must not be answered.
+    Notification {
+        /// The method.
+        method: String,
+        /// The parameters, if there are any.
+        params: Option<Raw>,
+    },
+    /// The answer to a request.
+    Response {
+        /// The request that it answers. `None` when the id is absent, `null`, or none of this
+        /// client's.
+        id: Option<u64>,
+        /// The result, or the error object.
+        outcome: Result<Raw, Raw>,
+    },
+}
+
+/// The messages of one line: one, or several where an old server sends a batch. Elements that are
+/// no messages are counted only.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Messages {
+    /// The messages, in order.
+    pub messages: Vec<Message>,
+    /// How many elements of a batch were no messages.
+    pub malformed: usize,
+}
+
+/// Reads a line.
+///
+/// # Errors
+/// When it is no JSON at all, or neither an object nor an array.
+pub fn read(line: String) -> Result<Messages, (serde_json::Error, String)> {
+    let raw = Raw::new(line);
+    let read = if raw.as_str().trim_ascii_start().starts_with('[') {
+        read_batch(&raw)
+    } else {
+        read_one(&raw, raw.as_str()).map(|message| {
+            let malformed = usize::from(message.is_none());
+            Messages {
+                messages: message.into_iter().collect(),
+                malformed,
+            }
+        })
+    };
+    read.map_err(|error| (error, String::from(raw.as_str())))
+}
+
+fn read_batch(raw: &Raw) -> Result<Messages, serde_json::Error> {
+    let elements: Vec<&RawValue> = serde_json::from_str(raw.as_str())?;
+    let mut read = Messages::default();
+    for element in elements {
+        match read_one(raw, element.get()) {
+            Ok(Some(message)) => read.messages.push(message),
+            Ok(None) | Err(_) => read.malformed += 1,
+        }
+    }
+    Ok(read)
+}
+
+fn read_one(raw: &Raw, text: &str) -> Result<Option<Message>, serde_json::Error> {
+    let Envelope {
+        id,
+        method,
+        params,
+        result,
+        error,
+    } = serde_json::from_str(text)?;
+    let cut = |part: &RawValue| raw.cut(part.get());
+    let message = match (method, id) {
+        (Some(method), None) => Message::Notification {
+            method: method.into_owned(),
+            params: params.map(cut),
+        },
+        (Some(method), Some(id)) if !id.get().starts_with(['{', '[', 't', 'f']) => {
+            Message::Request {
+                id: cut(id),
+                method: method.into_owned(),
+                params: params.map(cut),
+            }
+        }
+        (Some(_), Some(_)) => return Ok(None),
+        (None, id) => {
+            let id = id.and_then(|id| own_id(id.get().trim_matches('"')));
+            let outcome = match (error, result) {
+                (Some(error), _) => Err(cut(error)),
+                (None, Some(result)) => Ok(cut(result)),
+                (None, None) => return Ok(None),
+            };
+            Message::Response { id, outcome }
+        }
+    };
+    Ok(Some(message))
+}
+
+/// The id of this client's that a server's text means: `7`, `"7"` and `7.0` are the same, since
+/// this client sends numbers only.
+pub(crate) fn own_id(text: &str) -> Option<u64> {
+    let digits = match text.split_once('.') {
+        Some((whole, zeros)) if zeros.bytes().all(|b| b == b'0') && !zeros.is_empty() => whole,
+        Some(_) => return None,
+        None => text,
+    };
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok()
+}
+
+/// The members of a message that count. `null` is kept apart from absence where it matters:
+/// an `id` that is `null` counts as absent, a `result` that is `null` does not.
+struct Envelope<'a> {
+    id: Option<&'a RawValue>,
+    method: Option<Cow<'a, str>>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+impl<'de> de::Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EnvelopeVisitor)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Envelope<'de>, A::Error> {
+        let mut all = Envelope {
+            id: None,
+            method: None,
+            params: None,
+            result: None,
+            error: None,
+        };
+        while let Some(key) = map.next_key::<Key>()? {
+            match key {
+                Key::Id => set(&mut all.id, &mut map)?,
+                Key::Params => set(&mut all.params, &mut map)?,
+                Key::Error => set(&mut all.error, &mut map)?,
+                Key::Result => {
+                    if all.result.replace(map.next_value()?).is_some() {
+                        return Err(de::Error::custom("a member stands twice"));
+                    }
+                }
+                Key::Method => {
+                    let method: Option<Text<'de>> = map.next_value()?;
+                    if all.method.is_some() {
+                        return Err(de::Error::custom("a member stands twice"));
+                    }
+                    all.method = method.map(|text| text.0);
+                }
+                Key::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Reads a member that counts as absent when it is `null`. A member that stands twice makes the
+/// message ambiguous, and so invalid.
+fn set<'de, A: MapAccess<'de>>(
+    place: &mut Option<&'de RawValue>,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    let value: &'de RawValue = map.next_value()?;
+    if value.get() != "null" && place.replace(value).is_some() {
+        return Err(de::Error::custom("a member stands twice"));
+    }
+    Ok(())
+}
+
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de> de::Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(String::from(text))))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+enum Key {
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    Other,
+}
+
+impl<'de> de::Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+        impl Visitor<'_> for KeyVisitor {
+            type Value = Key;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a member name")
+            }
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Key, E> {
+                Ok(match name {
+                    "id" => Key::Id,
+                    "method" => Key::Method,
+                    "params" => Key::Params,
+                    "result" => Key::Result,
+                    "error" => Key::Error,
+                    _ => Key::Other,
+                })
+            }
+        }
+        deserializer.deserialize_identifier(KeyVisitor)
+    }
+}
+
+/// Writes a request as one line. `params` must be the text of a JSON object.
+#[must_use]
+pub fn request_line(id: u64, method: &str, params: &str) -> Vec<u8> {
+    let mut line = String::with_capacity(params.len() + method.len() + 64);
+    line.push_str(r#"{"jsonrpc":"2.0","id":"#);
+    line.push_str(&id.to_string());
+    push_method(&mut line, method);
+    line.push_str(r#","params":"#);
+    push_flat(&mut line, params);
+    line.push_str("}\n");
+    line.into_bytes()
+}
+
+/// Writes a notification as one line. Without `params` the member is left out.
+#[must_use]
+pub fn notification_line(method: &str, params: Option<&str>) -> Vec<u8> {
+    let mut line = String::from(r#"{"jsonrpc":"2.0""#);
+    push_method(&mut line, method);
+    if let Some(params) = params {
+        line.push_str(r#","params":"#);
+        push_flat(&mut line, params);
+    }
+    line.push_str("}\n");
+    line.into_bytes()
+}
+
+/// Writes the answer to a request of the server's as one line. The id is echoed as it came.
+#[must_use]
+pub fn response_line(id: &Raw, outcome: Result<&str, (i64, &str)>) -> Vec<u8> {
+    let mut line = String::from(r#"{"jsonrpc":"2.0","id":"#);
+    push_flat(&mut line, id.as_str());
+    match outcome {
+        Ok(result) => {
+            line.push_str(r#","result":"#);
+            push_flat(&mut line, result);
+        }
+        Err((code, message)) => {
+            line.push_str(r#","error":{"code":"#);
+            line.push_str(&code.to_string());
+            line.push_str(r#","message":"#);
+            push_string(&mut line, message);
+            line.push('}');
+        }
+    }
+    line.push_str("}\n");
+    line.into_bytes()
+}
+
+fn push_method(line: &mut String, method: &str) {
+    line.push_str(r#","method":"#);
+    push_string(line, method);
+}
+
+/// Appends a text as a JSON string.
+pub(crate) fn push_string(line: &mut String, text: &str) {
+    line.push_str(&serde_json::Value::from(text).to_string());
+}
+
+/// Appends JSON text. A line end in it can only be white space between tokens, and would cut the
+/// message in two, so it becomes a blank.
+fn push_flat(line: &mut String, json: &str) {
+    if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_none() {
+        line.push_str(json);
+    } else {
+        line.extend(
+            json.chars()
+                .map(|c| if c == '\n' || c == '\r' { ' ' } else { c }),
+        );
+    }
+}
