@@ -1,3 +1,4 @@
 //! Servers, scenarios and programs that test the client.
 
+pub mod demo;
 pub mod pipe;
