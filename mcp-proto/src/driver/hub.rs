@@ -1,0 +1,419 @@
+//! One connection, its callers and its driver.
+
+use core::task::{Context, Poll, Waker};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::calls::{Calls, Job, Step};
+use crate::error::CloseReason;
+use crate::interface::{
+    Answer, CallOptions, ConnectionState, Input, Mailbox, Output, Owner, Setting, Source,
+    StdioOutput,
+};
+use crate::model::ServerInfo;
+use crate::op::{Call, Operation};
+use crate::{ApiMisuse, CallId, Connection, Error, Event, Now, ProcessId, QuestionId, Reply};
+
+/// What the surroundings of a hub provide.
+pub trait Host: Send + Sync {
+    /// The time.
+    fn now(&self) -> Now;
+
+    /// Something happened that a reader wants to see. Called outside of the lock.
+    fn event(&self, event: Event);
+
+    /// Bytes of the journal, in order. Called under the lock: it must not block, and it must not
+    /// call the hub.
+    fn record(&self, bytes: Vec<u8>);
+}
+
+/// What the driver is to do with server processes, in order.
+pub type Work = VecDeque<(ProcessId, StdioOutput)>;
+
+/// What the driver is told when it asks for work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Turn {
+    /// When [`Input::Timeout`] is to be handed in, on the clock of [`Host::now`].
+    pub deadline: Option<Duration>,
+    /// Nothing will ever happen again: the connection is closed and no process is left.
+    pub finished: bool,
+}
+
+/// One connection, shared by its callers and its driver.
+pub struct Hub {
+    state: Mutex<State>,
+    host: Box<dyn Host>,
+}
+
+struct State {
+    connection: Connection,
+    calls: Calls,
+    work: Work,
+    events: VecDeque<Event>,
+    /// Whom to wake when there is work, and the deadline that it knows of.
+    driver: Option<Waker>,
+    told: Option<Duration>,
+    observers: Vec<Waker>,
+    wake: Vec<Waker>,
+    /// The driver has gone: nothing ends by itself any more.
+    gone: bool,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub").finish_non_exhaustive()
+    }
+}
+
+impl Hub {
+    /// Puts a connection behind a lock.
+    #[must_use]
+    pub fn new(connection: Connection, host: Box<dyn Host>) -> Arc<Self> {
+        let state = State {
+            connection,
+            calls: Calls::default(),
+            work: VecDeque::new(),
+            events: VecDeque::new(),
+            driver: None,
+            told: None,
+            observers: Vec::new(),
+            wake: Vec::new(),
+            gone: false,
+        };
+        Arc::new(Hub {
+            state: Mutex::new(state),
+            host,
+        })
+    }
+
+    /// The time, by the host's clock.
+    #[must_use]
+    pub fn now(&self) -> Now {
+        self.host.now()
+    }
+
+    // Callers
+
+    /// Begins a call. Its items and questions come to the caller when `attached`, else to the
+    /// handler. Its end always comes to the caller, who must take it or [`forget`](Self::forget)
+    /// the call.
+    ///
+    /// # Errors
+    /// When the operation or its options cannot be sent.
+    pub fn begin<O: Operation>(
+        &self,
+        operation: O,
+        options: CallOptions,
+        attached: bool,
+    ) -> Result<Call<O>, ApiMisuse> {
+        let pull = options.progress;
+        self.with(|state, now| {
+            let call = state.connection.start(operation, options, now)?;
+            state.calls.open(call.id(), attached);
+            if pull {
+                state
+                    .connection
+                    .handle(Input::Pull(Mailbox::Call(call.id())), now);
+            }
+            Ok(call)
+        })
+    }
+
+    /// The next step of an attached call, if there is one.
+    pub fn try_step(&self, id: CallId) -> Option<Step> {
+        self.with(|state, now| state.next_step(id, now))
+    }
+
+    /// Waits for the next step of an attached call.
+    ///
+    /// A call whose end was taken, or which was forgotten, has no more steps: then this stays
+    /// pending for ever.
+    pub fn poll_step(&self, id: CallId, cx: &mut Context<'_>) -> Poll<Step> {
+        self.with(|state, now| match state.next_step(id, now) {
+            Some(step) => Poll::Ready(step),
+            None => {
+                state.calls.wait(id, cx.waker());
+                Poll::Pending
+            }
+        })
+    }
+
+    /// The end of a call, whether or not its items and questions were dealt with.
+    pub fn try_done(&self, id: CallId) -> Option<Result<Reply, Error>> {
+        self.with(|state, _| state.calls.take_done(id))
+    }
+
+    /// Waits for the end of a call whose items and questions go to the handler.
+    pub fn poll_done(&self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<Reply, Error>> {
+        self.with(|state, _| match state.calls.take_done(id) {
+            Some(done) => Poll::Ready(done),
+            None => {
+                state.calls.wait(id, cx.waker());
+                Poll::Pending
+            }
+        })
+    }
+
+    /// Answers a question. An answer to a question that was withdrawn is ignored.
+    pub fn answer(&self, question: QuestionId, answer: Answer) {
+        self.handle(Input::Answer(question, answer));
+    }
+
+    /// Cancels a call: it ends with an error at once.
+    pub fn cancel(&self, id: CallId) {
+        self.handle(Input::Cancel(id));
+    }
+
+    /// Drops a call: it is cancelled if it has not ended, and nothing of it is kept.
+    pub fn forget(&self, id: CallId) {
+        self.with(|state, now| {
+            if state.calls.forget(id) {
+                state.connection.handle(Input::Cancel(id), now);
+            }
+        });
+    }
+
+    /// Changes a setting.
+    pub fn set(&self, setting: Setting) {
+        self.handle(Input::Set(setting));
+    }
+
+    /// Ends what runs; the next call begins anew.
+    pub fn disconnect(&self) {
+        self.handle(Input::Disconnect);
+    }
+
+    /// Ends the connection for good.
+    pub fn close(&self) {
+        self.handle(Input::Close);
+    }
+
+    /// The state of the connection.
+    #[must_use]
+    pub fn state(&self) -> ConnectionState {
+        self.lock().connection.state().clone()
+    }
+
+    /// The server, as it introduced itself, while the connection is ready.
+    #[must_use]
+    pub fn server(&self) -> Option<Arc<ServerInfo>> {
+        self.lock().connection.server().cloned()
+    }
+
+    /// Waits until nothing runs any more, and says why. A connection that has not begun, or that
+    /// has come to rest, is there already.
+    pub fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<CloseReason> {
+        let mut state = self.lock();
+        match state.connection.state() {
+            ConnectionState::Idle(reason) | ConnectionState::Closed(reason)
+                if state.connection.at_rest() =>
+            {
+                Poll::Ready(reason.clone())
+            }
+            _ if state.gone => Poll::Ready(CloseReason::Closed),
+            _ => {
+                if !state
+                    .observers
+                    .iter()
+                    .any(|waker| waker.will_wake(cx.waker()))
+                {
+                    state.observers.push(cx.waker().clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    // The handler
+
+    /// The next job of the handler, if there is one.
+    pub fn try_job(&self) -> Option<Job> {
+        self.lock().calls.jobs.pop_front()
+    }
+
+    /// Waits for the next job of the handler. `None` when there will be none any more.
+    pub fn poll_job(&self, cx: &mut Context<'_>) -> Poll<Option<Job>> {
+        let mut state = self.lock();
+        if let Some(job) = state.calls.jobs.pop_front() {
+            return Poll::Ready(Some(job));
+        }
+        if state.finished() {
+            return Poll::Ready(None);
+        }
+        state.calls.handler = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// The handler has dealt with an item of this call.
+    pub fn item_done(&self, id: CallId) {
+        self.handle(Input::Pull(Mailbox::Call(id)));
+    }
+
+    // The driver
+
+    /// Hands in what happened. Anyone may; the driver is woken if it has work to do.
+    pub fn handle(&self, input: Input<'_>) {
+        self.with(|state, now| state.connection.handle(input, now));
+    }
+
+    /// Hands in what the driver itself has met. It is awake, and not woken again: it must take
+    /// its next [`turn`](Self::turn) before it waits.
+    pub fn drive(&self, input: Input<'_>) {
+        self.with(|state, now| {
+            state.driver = None;
+            state.connection.handle(input, now);
+        });
+    }
+
+    /// Takes the work that was filed, and remembers whom to wake when there is more or when the
+    /// deadline comes nearer. Without a waker only a look is taken.
+    pub fn turn(&self, waker: Option<&Waker>, work: &mut Work) -> Turn {
+        let mut state = self.lock();
+        if work.is_empty() {
+            std::mem::swap(work, &mut state.work);
+        } else {
+            work.append(&mut state.work);
+        }
+        let deadline = state.connection.poll_timeout().map(|deadline| deadline.at);
+        state.told = deadline;
+        state.driver = waker.cloned();
+        Turn {
+            deadline,
+            finished: state.finished(),
+        }
+    }
+
+    /// The driver has left its place without anyone following it: whoever still waits for a call
+    /// is woken, so that it can take the place.
+    pub fn leave(&self) {
+        let mut state = self.lock();
+        state.driver = None;
+        let next = state.calls.someone_waiting();
+        drop(state);
+        if let Some(waker) = next {
+            waker.wake();
+        }
+    }
+
+    /// Whether bytes of this source may be read and handed in now.
+    #[must_use]
+    pub fn wants_read(&self, from: Source) -> bool {
+        self.lock().connection.wants_read(from)
+    }
+
+    /// The driver has gone for good: all calls end, and no call will be served any more.
+    pub fn driver_gone(&self) {
+        let mut state = self.lock();
+        state.gone = true;
+        let mut wake = state.calls.end_all(|| Error::driver_gone(true));
+        wake.append(&mut state.observers);
+        wake.extend(state.driver.take());
+        drop(state);
+        wake.into_iter().for_each(Waker::wake);
+    }
+
+    /// Runs something under the lock, files what comes out, and tells the surroundings after the
+    /// lock was released.
+    fn with<T>(&self, act: impl FnOnce(&mut State, Now) -> T) -> T {
+        let now = self.host.now();
+        let mut state = self.lock();
+        let value = act(&mut state, now);
+        state.file_outputs();
+        let journal = state.connection.take_journal();
+        if !journal.is_empty() {
+            self.host.record(journal);
+        }
+        let wake = std::mem::take(&mut state.wake);
+        let events = std::mem::take(&mut state.events);
+        drop(state);
+        wake.into_iter().for_each(Waker::wake);
+        events.into_iter().for_each(|event| self.host.event(event));
+        value
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic under the lock can only be this crate's own. What the state machine holds then
+        // is still a state; refusing to close the processes of a panicking host would be worse.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn next_step(&mut self, id: CallId, now: Now) -> Option<Step> {
+        if self.calls.item_dealt_with(id) {
+            self.connection.handle(Input::Pull(Mailbox::Call(id)), now);
+            self.file_outputs();
+        }
+        if let Some(step) = self.calls.take(id) {
+            return Some(step);
+        }
+        if self.gone && self.calls.is_open(id) {
+            self.calls.forget(id);
+            return Some(Step::Done(Err(Error::driver_gone(false))));
+        }
+        None
+    }
+
+    fn finished(&self) -> bool {
+        let closed = matches!(self.connection.state(), ConnectionState::Closed(_));
+        self.gone || (closed && self.connection.at_rest())
+    }
+
+    fn file_outputs(&mut self) {
+        let mut worked = false;
+        while let Some(output) = self.connection.poll_output() {
+            match output {
+                Output::Stdio(process, output) => {
+                    worked = true;
+                    self.file_work(process, output);
+                }
+                Output::Ask(question, owner, what) => {
+                    let waker = match owner {
+                        Owner::Call(id) => self.calls.file(id, Step::Ask(question, what)),
+                        Owner::Connection => self.calls.job(Job::Ask(None, question, what)),
+                    };
+                    self.wake.extend(waker);
+                }
+                Output::Withdraw(question, owner) => {
+                    let waker = match owner {
+                        Owner::Call(id) => self.calls.file(id, Step::Withdrawn(question)),
+                        Owner::Connection => self.calls.withdraw(question),
+                    };
+                    self.wake.extend(waker);
+                }
+                Output::Item(Mailbox::Call(id), item) => {
+                    self.wake.extend(self.calls.file(id, Step::Item(item)));
+                }
+                Output::Done(id, done) => {
+                    self.wake.extend(self.calls.file(id, Step::Done(done)));
+                }
+                Output::Connection(_) => {
+                    self.wake.append(&mut self.observers);
+                    self.wake.extend(self.calls.handler.take());
+                    worked = true;
+                }
+                Output::Event(event) => self.events.push_back(event),
+            }
+        }
+        let deadline = self.connection.poll_timeout().map(|deadline| deadline.at);
+        let nearer = deadline.is_some_and(|at| self.told.is_none_or(|told| at < told));
+        if worked || nearer {
+            self.wake.extend(self.driver.take());
+        }
+    }
+
+    /// Bytes that follow bytes of the same process are joined, so that one write takes them all.
+    fn file_work(&mut self, process: ProcessId, output: StdioOutput) {
+        if let StdioOutput::Write(bytes) = &output {
+            if let Some((last, StdioOutput::Write(queued))) = self.work.back_mut() {
+                if *last == process {
+                    queued.extend_from_slice(bytes);
+                    return;
+                }
+            }
+        }
+        self.work.push_back((process, output));
+    }
+}
