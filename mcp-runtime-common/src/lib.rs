@@ -1,1 +1,30 @@
 //! What every runtime adapter of the Model Context Protocol client would otherwise copy.
+//!
+//! An adapter brings threads or tasks and moves bytes. What is the same in all of them is here,
+//! without a runtime and without an HTTP client:
+//!
+//! * [`launch`] and [`Process`]: server processes, their groups, and their end in any state;
+//! * [`ClientOptions`] and [`IntoTarget`]: what a host may set, and by what it names a server;
+//! * [`mcp_client_methods!`]: the methods by which a host calls a server;
+//! * [`seed`] and [`Clock`]: the entropy and the time that the core is handed;
+//! * [`trace()`]: events of the core on their way to `tracing`;
+//! * [`JournalWriter`]: a journal on its way to a file.
+
+mod entropy;
+mod journal;
+mod methods;
+mod options;
+mod process;
+mod trace;
+
+pub use mcp_proto as proto;
+pub use serde_json;
+
+pub use entropy::{Clock, seed};
+pub use journal::{JOURNAL_LIMIT, JournalWriter};
+pub use methods::IntoArguments;
+pub use options::{ClientOptions, IntoTarget};
+#[cfg(unix)]
+pub use process::set_nonblocking;
+pub use process::{DROP_GRACE, Launched, Process, launch};
+pub use trace::event as trace;

@@ -1,0 +1,170 @@
+//! The methods by which a host calls a server, once for all adapters.
+
+use mcp_proto::Error;
+use serde_json::{Map, Value};
+
+/// The arguments of a tool: a JSON object, or `()` for none.
+pub trait IntoArguments {
+    /// The members of the object.
+    ///
+    /// # Errors
+    /// When the value is no object.
+    fn into_arguments(self) -> Result<Map<String, Value>, Error>;
+}
+
+impl IntoArguments for () {
+    fn into_arguments(self) -> Result<Map<String, Value>, Error> {
+        Ok(Map::new())
+    }
+}
+
+impl IntoArguments for Map<String, Value> {
+    fn into_arguments(self) -> Result<Map<String, Value>, Error> {
+        Ok(self)
+    }
+}
+
+impl IntoArguments for Value {
+    fn into_arguments(self) -> Result<Map<String, Value>, Error> {
+        let found = match self {
+            Value::Object(members) => return Ok(members),
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+        };
+        Err(Error::validation(format!(
+            "the arguments of a tool are a JSON object, not {found}; use `()` for none"
+        )))
+    }
+}
+
+/// The methods by which a host calls a server.
+///
+/// Inside `impl Handle { .. }`, write `mcp_client_methods!(blocking, CallOptions, PendingCall);` or
+/// `mcp_client_methods!(async, CallOptions, PendingCall);`. All methods go through two that the
+/// adapter writes itself, with its own types for the options (which have a default) and the call:
+///
+/// ```text
+/// pub fn run<O: Operation>(&self, operation: O, options: CallOptions) -> Result<O::Output, Error>
+/// pub fn begin_with<O: Operation>(&self, operation: O, options: CallOptions)
+///     -> Result<PendingCall<O>, Error>
+/// ```
+///
+/// In the async form `run` is an `async fn` with the same signature, or returns such a future.
+/// Bounds beyond `Operation`, such as `Send + 'static`, are a fourth argument:
+/// `mcp_client_methods!(async, CallOptions, PendingCall, Send + 'static);`.
+#[macro_export]
+macro_rules! mcp_client_methods {
+    ($mode:ident, $options:ty, $pending:ident $(, $($bound:tt)+)?) => {
+        // One entry for each method: the operation that it runs, and what it is decoded to.
+        // Entries that end in `options` take them from the caller.
+        $crate::mcp_client_methods! { @each $mode, $options;
+            /// Lists the tools of the server, page after page, in its order (specification:
+            /// server/tools). Malformed definitions are left out, and named in
+            /// [`malformed`]($crate::proto::op::ToolList::malformed).
+            ///
+            /// # Errors
+            /// When the server does not answer with a list, or with one that has no end.
+            fn list_tools() -> $crate::proto::op::ToolList {
+                $crate::proto::op::ListTools
+            }
+
+            /// Calls a tool (specification: server/tools). The arguments are a JSON object, or `()`.
+            ///
+            /// A tool that fails says so in the result. A call whose answer is lost is never
+            /// repeated.
+            ///
+            /// # Errors
+            /// When there is no result. After an error of the transport, look at
+            /// [`outcome`]($crate::proto::Error::outcome): the tool may have run.
+            fn call_tool(name: impl Into<String>, arguments: impl $crate::IntoArguments)
+                -> $crate::proto::model::CallToolResult
+            {
+                $crate::proto::op::CallTool::new(name, arguments.into_arguments()?)
+            }
+
+            /// Calls a tool with a timeout, metadata or callbacks of this call's own. See
+            /// [`call_tool`](Self::call_tool).
+            ///
+            /// # Errors
+            /// As for [`call_tool`](Self::call_tool).
+            fn call_tool_with(
+                name: impl Into<String>,
+                arguments: impl $crate::IntoArguments,
+                options: $options
+            ) -> $crate::proto::model::CallToolResult {
+                $crate::proto::op::CallTool::new(name, arguments.into_arguments()?), options
+            }
+
+            /// Asks the server whether it is there (2025-11-25: basic/utilities/ping). Modern
+            /// servers are asked `server/discover`.
+            ///
+            /// # Errors
+            /// When it does not answer, or with an error.
+            fn ping() -> () {
+                $crate::proto::op::Ping
+            }
+
+            /// Sends a request of any method, such as that of an extension, and gives back its
+            /// result as it was sent. The protocol's metadata is added.
+            ///
+            /// # Errors
+            /// When there is no result, and for methods that are the connection's own.
+            fn request(
+                method: impl Into<String>,
+                params: $crate::serde_json::Map<String, $crate::serde_json::Value>
+            ) -> $crate::proto::Raw {
+                $crate::proto::op::CustomRequest::new(method, params)
+            }
+        }
+
+        /// Begins a call without waiting for it.
+        ///
+        /// # Errors
+        /// When it cannot be sent as it is.
+        pub fn begin<O: $crate::proto::Operation $(+ $($bound)+)?>(
+            &self,
+            operation: O,
+        ) -> ::std::result::Result<$pending<O>, $crate::proto::Error> {
+            self.begin_with(operation, <$options as ::std::default::Default>::default())
+        }
+    };
+    (@each $mode:ident, $options:ty; $(
+        $(#[$doc:meta])*
+        fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty {
+            $operation:expr $(, $given:ident)?
+        }
+    )*) => {$(
+        $crate::mcp_client_methods! { @method $mode
+            $(#[$doc])*
+            fn $name($($arg: $type),*) -> $output {
+                $operation,
+                $crate::mcp_client_methods!(@options $options $(, $given)?)
+            }
+        }
+    )*};
+    (@options $options:ty) => { <$options as ::std::default::Default>::default() };
+    (@options $options:ty, $given:ident) => { $given };
+    (@method blocking $(#[$doc:meta])*
+        fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty { $operation:expr, $options:expr }
+    ) => {
+        $(#[$doc])*
+        pub fn $name(&self, $($arg: $type),*)
+            -> ::std::result::Result<$output, $crate::proto::Error>
+        {
+            self.run($operation, $options)
+        }
+    };
+    (@method async $(#[$doc:meta])*
+        fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty { $operation:expr, $options:expr }
+    ) => {
+        $(#[$doc])*
+        pub async fn $name(&self, $($arg: $type),*)
+            -> ::std::result::Result<$output, $crate::proto::Error>
+        {
+            self.run($operation, $options).await
+        }
+    };
+}

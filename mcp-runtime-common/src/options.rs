@@ -1,0 +1,204 @@
+//! What a host may set for a client, and by what it names a server.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mcp_proto::{
+    ApiMisuse, Command, ConnectionConfig, StderrPolicy, Target, Transport, meta::check_key,
+};
+
+use crate::JournalWriter;
+
+/// The settings that all adapters have in common. Their builders wrap it, with the methods of
+/// [`mcp_client_settings!`](crate::mcp_client_settings).
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// The settings of the connection. An empty name becomes that of the target.
+    pub config: ConnectionConfig,
+    /// Variables for the environment of a server process, besides those of its command.
+    pub env: BTreeMap<String, String>,
+    /// The working directory of a server process, in the place of its command's.
+    pub dir: Option<PathBuf>,
+    /// What becomes of a server's stderr, in the place of what its command says.
+    pub stderr: Option<StderrPolicy>,
+    /// Where the journal is written to.
+    pub journal: Option<Arc<JournalWriter>>,
+}
+
+impl ClientOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        ClientOptions::default()
+    }
+
+    crate::mcp_client_settings!(self => self);
+
+    /// What a connection to this target is made of.
+    ///
+    /// # Errors
+    /// When a setting cannot work.
+    pub fn connection(&self, target: &Target) -> Result<(ConnectionConfig, Transport), ApiMisuse> {
+        let transport = match target {
+            Target::Command(command) => Transport::Stdio(self.command(command)),
+            other => {
+                let label = other.label();
+                let why = format!("this adapter cannot reach {label}");
+                return Err(ApiMisuse::Target(why));
+            }
+        };
+        Ok((self.checked(|| target.label())?, transport))
+    }
+
+    /// What a connection over a byte stream of the host's own is made of. The settings of server
+    /// processes have no meaning for it.
+    ///
+    /// # Errors
+    /// When a setting cannot work.
+    pub fn stream(&self) -> Result<(ConnectionConfig, Transport), ApiMisuse> {
+        Ok((self.checked(|| String::from("stream"))?, Transport::Stream))
+    }
+
+    fn command(&self, command: &Command) -> Command {
+        let mut command = command.clone();
+        let own = self
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()));
+        command.env.extend(own);
+        if let Some(dir) = &self.dir {
+            command.dir = Some(dir.clone());
+        }
+        if let Some(policy) = self.stderr {
+            command.stderr = policy;
+        }
+        command
+    }
+
+    fn checked(&self, label: impl FnOnce() -> String) -> Result<ConnectionConfig, ApiMisuse> {
+        self.config.check()?;
+        self.config.meta.keys().try_for_each(|key| check_key(key))?;
+        let mut config = self.config.clone();
+        if config.name.is_empty() {
+            config.name = label();
+        }
+        config.journal |= self.journal.is_some();
+        Ok(config)
+    }
+}
+
+/// Gives a builder the setters of [`ClientOptions`], as inherent methods that take and return it.
+///
+/// `mcp_client_settings!(self => self.options);` inside `impl Builder { .. }`, where the expression
+/// is the place of the `ClientOptions`.
+#[macro_export]
+macro_rules! mcp_client_settings {
+    ($this:ident => $options:expr) => {
+        $crate::mcp_client_settings! { @each $this, $options;
+            /// What errors call the server. By default the target, as it was given.
+            name(name: impl Into<String>) config.name = name.into();
+            /// Who the host is. Servers are told, and may show it.
+            client_info(info: $crate::proto::model::Implementation) config.client_info = info;
+            /// Whether modern requests say who the host is. On by default.
+            send_client_info(send: bool) config.send_client_info = send;
+            /// Which era is spoken. Automatic by default: the server decides.
+            era(era: $crate::proto::EraChoice) config.era = era;
+            /// How long, in the automatic era, `server/discover` may stay unanswered before
+            /// `initialize` is sent as well. 5 s by default.
+            discover_timeout(time: std::time::Duration) config.discover_timeout = time;
+            /// How long a server may take to start. 60 s by default.
+            start_timeout(time: std::time::Duration) config.start_timeout = time;
+            /// How long a call may take that brings no timeout of its own, once the connection is
+            /// ready. 15 s by default.
+            call_timeout(time: std::time::Duration) config.call_timeout = time;
+            /// The longest message that is accepted from the server, in bytes. 64 MiB by default.
+            max_message_bytes(bytes: usize) config.max_message_bytes = bytes;
+            /// Metadata that goes into every request.
+            meta(meta: $crate::serde_json::Map<String, $crate::serde_json::Value>)
+                config.meta = meta;
+            /// All settings of the connection at once, for those without a method here.
+            config(config: $crate::proto::ConnectionConfig) config = config;
+            /// The working directory of a server process.
+            dir(dir: impl Into<std::path::PathBuf>) dir = Some(dir.into());
+            /// What becomes of a server's stderr. By default it is read, and its end is quoted in
+            /// errors.
+            stderr(policy: $crate::proto::StderrPolicy) stderr = Some(policy);
+            /// Writes a journal: every input and output of the connection, as JSON lines. Tool
+            /// arguments and results are in it as they are.
+            journal(to: impl std::io::Write + Send + 'static)
+                journal = Some(std::sync::Arc::new($crate::JournalWriter::new(Box::new(to))));
+        }
+
+        /// Adds a variable to the environment of a server process. It wins over the host's
+        /// environment and over the command's.
+        #[must_use]
+        pub fn env(mut $this, name: impl Into<String>, value: impl Into<String>) -> Self {
+            $options.env.insert(name.into(), value.into());
+            $this
+        }
+    };
+    (@each $this:ident, $options:expr; $(
+        $(#[$doc:meta])* $name:ident($arg:ident: $type:ty) $($field:ident).+ = $value:expr;
+    )*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(mut $this, $arg: $type) -> Self {
+            $options.$($field).+ = $value;
+            $this
+        }
+    )*};
+}
+
+/// What names a server: a command line, a list of a program and its arguments, a [`Command`].
+pub trait IntoTarget {
+    /// The server that is meant.
+    ///
+    /// # Errors
+    /// When none is.
+    fn into_target(self) -> Result<Target, ApiMisuse>;
+}
+
+impl IntoTarget for Target {
+    fn into_target(self) -> Result<Target, ApiMisuse> {
+        Ok(self)
+    }
+}
+
+impl IntoTarget for Command {
+    fn into_target(self) -> Result<Target, ApiMisuse> {
+        if self.program.is_empty() {
+            return Err(ApiMisuse::Target(String::from(
+                "the command names no program",
+            )));
+        }
+        Ok(Target::from(self))
+    }
+}
+
+/// The type parameters, the type, and what it is read as.
+macro_rules! into_target {
+    ($([$($generic:tt)*] $type:ty => $read:expr;)*) => {$(
+        impl<$($generic)*> IntoTarget for $type {
+            fn into_target(self) -> Result<Target, ApiMisuse> {
+                $read(self)
+            }
+        }
+    )*};
+}
+
+into_target! {
+    [] &str => Target::parse;
+    [] String => |text: String| Target::parse(&text);
+    [] &String => |text: &str| Target::parse(text);
+    [S: AsRef<str>] &[S] => argv;
+    [S: AsRef<str>] Vec<S> => |words: Vec<S>| argv(&words);
+    [S: AsRef<str>] &Vec<S> => |words: &[S]| argv(words);
+    [S: AsRef<str>, const N: usize] [S; N] => |words: [S; N]| argv(&words);
+    [S: AsRef<str>, const N: usize] &[S; N] => |words: &[S]| argv(words);
+}
+
+fn argv(words: &[impl AsRef<str>]) -> Result<Target, ApiMisuse> {
+    Target::argv(words.iter().map(AsRef::as_ref))
+}

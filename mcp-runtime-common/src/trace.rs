@@ -1,0 +1,38 @@
+//! Events of the core on their way to `tracing`.
+
+use mcp_proto::Event;
+use tracing::{debug, info, warn};
+
+/// Hands an event to `tracing`, under the target `mcp`. Call it outside of every lock: subscribers
+/// are code of the host's.
+///
+/// Nothing of a payload is in it. What servers have written is escaped and bounded by the core. A
+/// server's stderr is no sign of an error, so its lines are mere debug output.
+pub fn event(server: &str, event: &Event) {
+    match event {
+        Event::EraDecided { era, version } => {
+            debug!(target: "mcp", server, %era, %version, "connected");
+        }
+        Event::ProbeUnanswered => {
+            info!(target: "mcp", server, "no answer to server/discover yet; initialize is sent too");
+        }
+        Event::ProbeKilled(process) => {
+            info!(target: "mcp", server, %process, "the server ended at server/discover; it is launched again");
+        }
+        Event::LineSkipped { why, bytes } => {
+            warn!(target: "mcp", server, ?why, bytes, "a line of stdout is no message; skipped");
+        }
+        Event::MessageDropped { why, method } => {
+            debug!(target: "mcp", server, why, method = method.as_deref(), "message dropped");
+        }
+        Event::ItemDropped(call) => {
+            warn!(target: "mcp", server, %call, "too many items wait for the host; one was dropped");
+        }
+        Event::Stderr(line) => debug!(target: "mcp", server, line, "stderr"),
+        Event::Exited { process, status } => {
+            info!(target: "mcp", server, %process, ?status, "the server process has ended");
+        }
+        // A newer core may know more.
+        other => debug!(target: "mcp", server, event = ?other),
+    }
+}
