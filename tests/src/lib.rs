@@ -3,3 +3,4 @@
 pub mod demo;
 pub mod pipe;
 pub mod quickstart;
+pub mod script;

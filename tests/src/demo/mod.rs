@@ -36,6 +36,8 @@ mod serve;
 mod slow;
 mod tools;
 
+pub(crate) use message::fill;
+
 pub use cli::{main, main_from_args};
 pub use message::Outgoing;
 pub use revision::Revision;
