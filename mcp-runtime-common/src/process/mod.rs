@@ -11,6 +11,8 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
 use mcp_proto::{Command, IoFailure, StderrPolicy};
+#[cfg(unix)]
+use rustix::io::Errno;
 
 #[cfg(unix)]
 pub use unix::{Process, set_nonblocking};
@@ -78,10 +80,21 @@ fn start(command: &Command) -> io::Result<Launched> {
 /// directory; the system would look for it below the server's.
 fn program(command: &Command) -> io::Result<PathBuf> {
     let program = Path::new(&command.program);
-    if command.dir.is_some() && is_path(command) {
-        std::path::absolute(program)
-    } else {
-        Ok(program.to_path_buf())
+    if is_path(command) {
+        return match command.dir {
+            Some(_) => std::path::absolute(program),
+            None => Ok(program.to_path_buf()),
+        };
+    }
+    match command.env.get("PATH") {
+        // The standard library forks for a PATH of the command's own, which is slow, and panics if
+        // the program is missing and the host ignores SIGCHLD.
+        #[cfg(unix)]
+        Some(path) => std::env::split_paths(path)
+            .filter_map(|dir| std::path::absolute(dir.join(program)).ok())
+            .find(|file| unix::is_executable(file))
+            .ok_or_else(|| Errno::NOENT.into()),
+        _ => Ok(program.to_path_buf()),
     }
 }
 

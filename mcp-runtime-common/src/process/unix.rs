@@ -2,7 +2,9 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -263,10 +265,42 @@ fn wait_readable(fd: &OwnedFd, time: Option<Duration>) -> bool {
     }
 }
 
+pub(super) fn is_executable(file: &Path) -> bool {
+    file.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
 /// Makes reads and writes of a pipe return at once instead of waiting.
 ///
 /// # Errors
 /// When the system refuses, which it does for no pipe.
 pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(fd, true)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What other systems than Linux do: a thread waits, and the leader is known by its number.
+    #[test]
+    fn without_pidfd_a_thread_tells_of_the_end() {
+        let mut command = std::process::Command::new("cat");
+        command.process_group(0).stdin(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let (exit, kind) = (watch_by_thread(pid).unwrap(), ExitFd::Pipe);
+        let leader = Leader { pid, exit, kind };
+        let mut process = Process {
+            leader,
+            status: None,
+        };
+        assert_eq!(process.try_reap(), None);
+        assert_eq!(process.reap_within(Duration::ZERO), None);
+        drop(child.stdin.take());
+        let status = process.reap_within(Duration::from_secs(60));
+        assert_eq!(status, Some(ExitStatus::Code(0)));
+        // It is reaped by now.
+        assert!(matches!(process.leader.look(), State::Gone));
+    }
 }
