@@ -2,5 +2,7 @@
 
 pub mod demo;
 pub mod pipe;
+#[cfg(target_os = "linux")]
+pub mod processes;
 pub mod quickstart;
 pub mod script;

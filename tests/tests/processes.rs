@@ -1,12 +1,14 @@
 //! The programs `demo` and `scripted` as child processes.
 
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
 
+use mcp_tests::processes::{is_running, wait_gone};
 use mcp_tests::script::{
     Ending, Program, Script, Sink, Step, Transcript, behind_shell, ignoring_term,
 };
@@ -256,7 +258,10 @@ fn a_grandchild_outlives_the_server_and_can_be_found() {
     assert_eq!(stderr, format!("grandchild {second}\n"));
     assert_ne!(first, second);
     for pid in [first, second] {
-        assert!(kill("KILL", pid), "it was alive");
+        let pid = u32::try_from(pid).unwrap();
+        assert!(is_running(pid));
+        assert!(kill("KILL", u64::from(pid)));
+        assert!(wait_gone(pid, Duration::from_secs(30)));
     }
 }
 
