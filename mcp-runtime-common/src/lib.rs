@@ -11,6 +11,7 @@
 //! * [`JournalWriter`]: a journal on its way to a file.
 
 mod entropy;
+mod host;
 mod journal;
 mod methods;
 mod options;

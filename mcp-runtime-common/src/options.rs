@@ -1,6 +1,7 @@
 //! What a host may set for a client, and by what it names a server.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::JournalWriter;
 
 /// The settings that all adapters have in common. Their builders wrap it, with the methods of
 /// [`mcp_client_settings!`](crate::mcp_client_settings).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ClientOptions {
     /// The settings of the connection. An empty name becomes that of the target.
@@ -86,6 +87,19 @@ impl ClientOptions {
         }
         config.journal |= self.journal.is_some();
         Ok(config)
+    }
+}
+
+impl fmt::Debug for ClientOptions {
+    /// Values of the environment are often secrets, so only the names are shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientOptions")
+            .field("config", &self.config)
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .field("dir", &self.dir)
+            .field("stderr", &self.stderr)
+            .field("journal", &self.journal)
+            .finish()
     }
 }
 

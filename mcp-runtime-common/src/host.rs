@@ -1,0 +1,66 @@
+//! What a hub asks of its surroundings, answered the same way in every adapter.
+
+use std::sync::Arc;
+
+use mcp_proto::driver::{Host, Hub};
+use mcp_proto::{Connection, ConnectionConfig, Error, Event, Now, Transport};
+
+use crate::{ClientOptions, Clock, IntoTarget, JournalWriter};
+
+/// The clocks of the system, `tracing` for events, and a thread that writes the journal.
+#[derive(Debug)]
+struct Surroundings {
+    clock: Clock,
+    server: String,
+    journal: Option<Arc<JournalWriter>>,
+}
+
+impl Host for Surroundings {
+    fn now(&self) -> Now {
+        self.clock.now()
+    }
+
+    fn event(&self, event: Event) {
+        crate::trace(&self.server, &event);
+    }
+
+    fn record(&self, bytes: Vec<u8>) {
+        if let Some(journal) = &self.journal {
+            journal.send(bytes);
+        }
+    }
+}
+
+impl ClientOptions {
+    /// A connection to this target, at rest, behind its lock.
+    ///
+    /// # Errors
+    /// When the target names no server, or a setting cannot work.
+    pub fn hub(&self, target: impl IntoTarget) -> Result<Arc<Hub>, Error> {
+        let parts = target
+            .into_target()
+            .and_then(|target| self.connection(&target));
+        self.build(parts.map_err(|misuse| Error::validation(misuse.to_string()))?)
+    }
+
+    /// A connection over a byte stream of the host's own, at rest, behind its lock.
+    ///
+    /// # Errors
+    /// When a setting cannot work.
+    pub fn stream_hub(&self) -> Result<Arc<Hub>, Error> {
+        let parts = self.stream();
+        self.build(parts.map_err(|misuse| Error::validation(misuse.to_string()))?)
+    }
+
+    fn build(&self, (config, transport): (ConnectionConfig, Transport)) -> Result<Arc<Hub>, Error> {
+        let seed = crate::seed().map_err(|error| Error::validation(error.to_string()))?;
+        let surroundings = Surroundings {
+            clock: Clock::new(),
+            server: config.name.clone(),
+            journal: self.journal.clone(),
+        };
+        let now = surroundings.clock.now();
+        let connection = Connection::new(Arc::new(config), transport, seed, now);
+        Ok(Hub::new(connection, Box::new(surroundings)))
+    }
+}
