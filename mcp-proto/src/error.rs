@@ -44,7 +44,7 @@ pub enum Outcome {
 pub enum ErrorKind {
     /// The server answered with an error of its own.
     #[error("the server answered with an error: {0}")]
-    Server(ServerError),
+    Server(Box<ServerError>),
     /// The server broke the protocol in its answer to this call.
     #[error("the server broke the protocol: {0}")]
     Peer(PeerError),
@@ -154,9 +154,7 @@ impl ServerError {
     /// The capabilities that the server wants declared (`data.requiredCapabilities`).
     #[must_use]
     pub fn required_capabilities(&self) -> Option<&Value> {
-        self.data
-            .as_ref()
-            .and_then(|data| data.get("requiredCapabilities"))
+        self.data.as_ref().and_then(|data| data.get("requiredCapabilities"))
     }
 }
 
@@ -169,12 +167,7 @@ impl fmt::Display for ServerError {
         if self.message.is_empty() {
             write!(f, "code {}{named}, without a message", self.code)
         } else {
-            write!(
-                f,
-                "{} (code {}{named})",
-                crate::text::excerpt(&self.message),
-                self.code
-            )
+            write!(f, "{} (code {}{named})", crate::text::excerpt(&self.message), self.code)
         }
     }
 }
@@ -271,14 +264,8 @@ fn list(versions: &[String]) -> String {
 }
 
 fn attempts(attempts: &[Attempt]) -> String {
-    let met: Vec<_> = attempts
-        .iter()
-        .map(|a| format!("`{}` met: {}", a.method, a.met))
-        .collect();
-    format!(
-        "the server could not be started in the wanted era: {}",
-        met.join("; ")
-    )
+    let met: Vec<_> = attempts.iter().map(|a| format!("`{}` met: {}", a.method, a.met)).collect();
+    format!("the server could not be started in the wanted era: {}", met.join("; "))
 }
 
 /// How the way to the server failed.
@@ -296,7 +283,7 @@ pub enum TransportError {
     /// The process ended.
     #[error("{}", exited(*.status, .stderr))]
     Exited {
-        /// How it ended. `None` when its stdout ended while it still ran.
+        /// How it ended. `None` when it closed its stdin or stdout and still runs.
         status: Option<ExitStatus>,
         /// The last of its stderr.
         stderr: String,
@@ -311,7 +298,7 @@ fn exited(status: Option<ExitStatus>, stderr: &str) -> String {
         Some(ExitStatus::Code(code)) => format!("exited with status {code}"),
         Some(ExitStatus::Signal(signal)) => format!("was ended by signal {signal}"),
         Some(ExitStatus::Unknown) => String::from("has ended, its exit status is not known"),
-        None => String::from("closed its stdout"),
+        None => String::from("closed its stdin or stdout without ending"),
     };
     match stderr.trim() {
         "" => format!("the server {how}; it wrote nothing on stderr"),
@@ -413,17 +400,12 @@ impl Error {
             server: String::new(),
             notes: Vec::new(),
         };
-        Error {
-            inner: Box::new(inner),
-        }
+        Error { inner: Box::new(inner) }
     }
 
     /// A result whose shape does not fit its method.
     pub(crate) fn result(why: impl fmt::Display) -> Self {
-        Error::new(
-            ErrorKind::Peer(PeerError::Result(why.to_string())),
-            Outcome::Unknown,
-        )
+        Error::new(ErrorKind::Peer(PeerError::Result(why.to_string())), Outcome::Unknown)
     }
 
     /// A call that cannot be made with these arguments.
@@ -435,14 +417,7 @@ impl Error {
     /// The driver is gone. `sent` says whether the call may have reached the server.
     #[must_use]
     pub fn driver_gone(sent: bool) -> Self {
-        Error::new(
-            ErrorKind::DriverGone,
-            if sent {
-                Outcome::Unknown
-            } else {
-                Outcome::NotSent
-            },
-        )
+        Error::new(ErrorKind::DriverGone, if sent { Outcome::Unknown } else { Outcome::NotSent })
     }
 
     pub(crate) fn of(mut self, server: &str, method: &str) -> Self {
@@ -453,11 +428,6 @@ impl Error {
 
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.inner.notes.push(note.into());
-        self
-    }
-
-    pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
-        self.inner.outcome = outcome;
         self
     }
 
@@ -520,13 +490,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner {
-            kind,
-            method,
-            server,
-            notes,
-            ..
-        } = &*self.inner;
+        let Inner { kind, method, server, notes, .. } = &*self.inner;
         if !server.is_empty() {
             write!(f, "server `{server}`: ")?;
         }

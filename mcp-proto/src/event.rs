@@ -46,15 +46,19 @@ pub enum Event {
 }
 
 /// Why a line was skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
     /// It is no JSON.
+    #[error("not JSON")]
     NotJson,
     /// It is JSON, but no JSON-RPC message.
+    #[error("not a JSON-RPC message")]
     NotAMessage,
     /// It is not UTF-8.
+    #[error("not UTF-8")]
     NotUtf8,
     /// It is longer than `max_message_bytes`.
+    #[error("too long")]
     TooLong,
 }

@@ -75,10 +75,7 @@ pub struct IoFailure {
 
 impl From<&std::io::Error> for IoFailure {
     fn from(error: &std::io::Error) -> Self {
-        IoFailure {
-            kind: format!("{:?}", error.kind()),
-            text: error.to_string(),
-        }
+        IoFailure { kind: format!("{:?}", error.kind()), text: error.to_string() }
     }
 }
 
@@ -103,15 +100,19 @@ pub enum Output {
     Stdio(ProcessId, StdioOutput),
     /// Ask the host, who answers with [`Input::Answer`].
     Ask(QuestionId, Owner, Question),
-    /// The question needs no answer any more: close its dialog. Its answer would be ignored.
+    /// The question, which was asked on behalf of this owner, needs no answer any more: close its
+    /// dialog. Its answer would be ignored.
     Withdraw(QuestionId, Owner),
     /// The item that [`Input::Pull`] asked for. It counts as taken.
     Item(Mailbox, Box<Item>),
     /// The call has ended. It comes once for every call, after the items that were pulled; a
     /// result waits until its items were pulled, while cancellation and timeout drop them.
     Done(CallId, Result<Reply, Error>),
-    /// The state of the connection has changed.
+    /// The state of the connection has changed. `Idle` and `Closed` come when the last process has
+    /// gone.
     Connection(ConnectionState),
+    /// A request of this call is sent once more, and this is why it may be.
+    Resend(CallId, ResendReason),
     /// Something that a reader wants to see. Nothing has to be done about it.
     Event(Event),
 }
@@ -141,6 +142,16 @@ pub enum Owner {
     Call(CallId),
     /// The connection itself.
     Connection,
+}
+
+/// Why a request may be sent again: the server proved that it did not run it. The list is closed,
+/// and each reason has a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ResendReason {
+    /// The server refused the protocol version and named one that both speak. Once per call.
+    Version,
 }
 
 /// Where items wait for the host.
@@ -217,6 +228,8 @@ pub enum Hearing {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ConnectionState {
+    /// The server is being started, or asked what it speaks. Calls wait.
+    Starting,
     /// The era is decided; calls are sent.
     Ready,
     /// Nothing has run yet, or nothing runs any more, and this is why. The next call begins the

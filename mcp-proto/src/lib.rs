@@ -1,14 +1,11 @@
 //! The Model Context Protocol, client side, as state machines without I/O.
-#![warn(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::iter_over_hash_type
-)]
+#![warn(clippy::disallowed_methods, clippy::disallowed_types, clippy::iter_over_hash_type)]
 
 mod config;
 mod connection;
 #[cfg(feature = "driver")]
 pub mod driver;
+mod era;
 mod error;
 mod event;
 mod ids;
@@ -21,6 +18,7 @@ mod raw;
 mod target;
 mod text;
 mod time;
+mod transport;
 mod version;
 pub mod wire;
 
@@ -39,7 +37,7 @@ pub use event::{Event, SkipReason};
 pub use ids::{CallId, ProcessId, QuestionId};
 pub use interface::{
     Answer, CallOptions, ConnectionState, ExitStatus, Hearing, Input, IoFailure, Item, Mailbox,
-    Output, Owner, Question, Setting, Source, StdioInput, StdioOutput,
+    Output, Owner, Question, ResendReason, Setting, Source, StdioInput, StdioOutput,
 };
 pub use op::{Call, ErasedCall, Operation, Reply};
 pub use raw::Raw;

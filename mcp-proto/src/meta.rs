@@ -28,10 +28,7 @@ pub(crate) fn is_owned(key: &str) -> bool {
 #[must_use]
 pub fn is_reserved(key: &str) -> bool {
     let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
-    matches!(
-        prefix.split('.').nth(1),
-        Some("modelcontextprotocol" | "mcp")
-    )
+    matches!(prefix.split('.').nth(1), Some("modelcontextprotocol" | "mcp"))
 }
 
 /// Checks a key that a host wants to use.
@@ -39,12 +36,7 @@ pub fn is_reserved(key: &str) -> bool {
 /// # Errors
 /// When the specification does not allow it.
 pub fn check_key(key: &str) -> Result<(), ApiMisuse> {
-    let wrong = |why| {
-        Err(ApiMisuse::MetaKey {
-            key: String::from(key),
-            why,
-        })
-    };
+    let wrong = |why| Err(ApiMisuse::MetaKey { key: String::from(key), why });
     let name = match key.split_once('/') {
         None => key,
         Some((prefix, name)) => {
@@ -65,7 +57,7 @@ pub fn check_key(key: &str) -> Result<(), ApiMisuse> {
     let edge = |c: char| c.is_ascii_alphanumeric();
     let inner = |c: char| edge(c) || matches!(c, '-' | '_' | '.');
     if !name.is_empty()
-        && !(name.starts_with(edge) && name.ends_with(edge) && name.chars().all(inner))
+        && (!name.starts_with(edge) || !name.ends_with(edge) || !name.chars().all(inner))
     {
         return wrong(
             "its name must begin and end with a letter or digit, with `-`, `_`, `.` between",
@@ -91,16 +83,7 @@ mod tests {
         ] {
             assert!(check_key(good).is_ok(), "{good}");
         }
-        for bad in [
-            "-a",
-            "a-",
-            "1com/x",
-            "com-/x",
-            "com..x/y",
-            "/x",
-            "a b",
-            "com.example/x/y",
-        ] {
+        for bad in ["-a", "a-", "1com/x", "com-/x", "com..x/y", "/x", "a b", "com.example/x/y"] {
             assert!(check_key(bad).is_err(), "{bad}");
         }
         assert!(!is_reserved("com.example.mcp/x"));

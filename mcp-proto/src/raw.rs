@@ -22,10 +22,7 @@ impl Raw {
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         let range = 0..text.len();
-        Raw {
-            message: Arc::new(text),
-            range,
-        }
+        Raw { message: Arc::new(text), range }
     }
 
     /// The JSON text.
@@ -59,10 +56,9 @@ impl Raw {
         let whole = self.message.as_ptr() as usize;
         let start = (part.as_ptr() as usize).wrapping_sub(whole);
         match start.checked_add(part.len()) {
-            Some(end) if self.range.start <= start && end <= self.range.end => Raw {
-                message: Arc::clone(&self.message),
-                range: start..end,
-            },
+            Some(end) if self.range.start <= start && end <= self.range.end => {
+                Raw { message: Arc::clone(&self.message), range: start..end }
+            }
             _ => Raw::new(part),
         }
     }

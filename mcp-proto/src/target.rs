@@ -53,9 +53,7 @@ impl Target {
             Some(program) if !program.is_empty() => {
                 Ok(Target::Command(Command::new(program).args(words)))
             }
-            _ => Err(ApiMisuse::Target(String::from(
-                "the command line names no program",
-            ))),
+            _ => Err(ApiMisuse::Target(String::from("the command line names no program"))),
         }
     }
 
@@ -115,19 +113,8 @@ mod tests {
     /// M-CONN-10
     #[test]
     fn other_schemes_and_empty_lines_are_refused() {
-        for text in [
-            "ftp://x",
-            "https://x/mcp",
-            "",
-            "   ",
-            "stdio://",
-            "a 'b",
-            "''",
-        ] {
-            assert!(
-                matches!(Target::parse(text), Err(ApiMisuse::Target(_))),
-                "{text}"
-            );
+        for text in ["ftp://x", "https://x/mcp", "", "   ", "stdio://", "a 'b", "''"] {
+            assert!(matches!(Target::parse(text), Err(ApiMisuse::Target(_))), "{text}");
         }
         assert!(Target::argv(Vec::<String>::new()).is_err());
     }

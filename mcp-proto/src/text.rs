@@ -54,10 +54,7 @@ mod tests {
     /// M-UNTR-16, M-UNTR-17
     #[test]
     fn text_of_the_servers_is_escaped_and_bounded() {
-        assert_eq!(
-            excerpt("a\nERROR forged\u{1b}[31m"),
-            "a\\nERROR forged\\u{1b}[31m"
-        );
+        assert_eq!(excerpt("a\nERROR forged\u{1b}[31m"), "a\\nERROR forged\\u{1b}[31m");
         assert_eq!(excerpt("x\u{202e}y"), "x\\u{202e}y");
         let long = "é".repeat(MAX_PEER_TEXT + 1);
         assert_eq!(excerpt(&long).chars().count(), MAX_PEER_TEXT + 1);
@@ -66,9 +63,6 @@ mod tests {
 
     #[test]
     fn last_words_keep_their_lines() {
-        assert_eq!(
-            last_words(b"one\r\ntwo\x07\xff\n"),
-            "one\ntwo\\u{7}\u{fffd}"
-        );
+        assert_eq!(last_words(b"one\r\ntwo\x07\xff\n"), "one\ntwo\\u{7}\u{fffd}");
     }
 }

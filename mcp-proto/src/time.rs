@@ -21,10 +21,7 @@ impl Now {
     /// A moment on the monotonic clock, with the wall clock at the epoch.
     #[must_use]
     pub fn at(mono: Duration) -> Self {
-        Now {
-            mono,
-            unix: Duration::ZERO,
-        }
+        Now { mono, unix: Duration::ZERO }
     }
 }
 

@@ -66,9 +66,7 @@ impl ProtocolVersion {
     /// The revision with this name, if this client speaks it.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        ProtocolVersion::ALL
-            .into_iter()
-            .find(|version| version.as_str() == name)
+        ProtocolVersion::ALL.into_iter().find(|version| version.as_str() == name)
     }
 
     /// The newest revision of an era that is in a list of names.

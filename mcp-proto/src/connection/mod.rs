@@ -1,24 +1,117 @@
 //! The client side of one server.
+//!
+//! This file holds the state and dispatches; each machine has a file of its own.
 
+mod call;
+mod calls;
+mod mailbox;
+mod peer;
+mod request;
+mod start;
+mod timer;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::error::CloseReason;
-use crate::interface::{CallOptions, ConnectionState, Input, Output, Source};
+use serde_json::{Map, Value};
+
+use self::calls::Calls;
+use self::timer::Timers;
+use crate::era::Start;
+use crate::error::{CloseReason, Outcome};
+use crate::interface::{
+    Answer, CallOptions, ConnectionState, Hearing, Input, Output, Owner, Question, Setting, Source,
+    StdioInput,
+};
+use crate::journal::Recorder;
 use crate::model::ServerInfo;
 use crate::op::{Call, ErasedCall, Operation};
-use crate::{ApiMisuse, CallId, ConnectionConfig, Deadline, Now, Transport};
+use crate::transport::stdio::{Happening, Stdio};
+use crate::{
+    ApiMisuse, CLOSE_GRACE, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Era, Error, ErrorKind,
+    Event, Now, ProcessId, QuestionId, Raw, TimerReason, Transport, TransportError,
+};
 
-/// The client side of one server: its state, its timers, its calls.
+/// The client side of one server.
+///
+/// The run loop of every performer is the same: hand in what happened with
+/// [`handle`](Self::handle), drain [`poll_output`](Self::poll_output), do what it says, wait for
+/// the next thing to happen or for [`poll_timeout`](Self::poll_timeout).
 #[derive(Debug)]
 pub struct Connection {
     config: Arc<ConnectionConfig>,
-    transport: Transport,
+    server: Arc<str>,
+    transport: Stdio,
+    phase: Phase,
+    /// What the host was told last, and whether an `Idle` or `Closed` is still to be told.
     state: ConnectionState,
+    owes_state: bool,
+    calls: Calls,
+    /// Who waits for the answer to which request.
+    requests: BTreeMap<u64, Waiter>,
+    next_request: u64,
+    questions: BTreeMap<QuestionId, Asked>,
+    next_question: u64,
     next_call: u64,
+    hears: Vec<Hearing>,
+    meta: Map<String, Value>,
+    timers: Timers,
+    outputs: VecDeque<Output>,
+    skipped: Skipped,
+    /// The server is best greeted with `initialize`, since it takes the probe badly.
+    legacy_first: bool,
+    /// A process died of the probe, and its successor is launched once it is gone.
+    relaunch_due: bool,
+    recorder: Option<Recorder>,
+    now: Now,
+}
+
+/// How far the connection is.
+#[derive(Debug)]
+enum Phase {
+    /// Nothing runs, or what ran is being closed. A call begins the next start once that is over.
+    Idle,
+    Starting(Start),
+    Ready(Ready),
+    Closed(CloseReason),
+}
+
+#[derive(Debug)]
+struct Ready {
+    info: Arc<ServerInfo>,
+    /// What goes into the `_meta` of every request: empty for legacy servers.
+    protocol_meta: String,
+}
+
+/// Who waits for the answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiter {
+    Discover,
+    Initialize,
+    Call(CallId),
+}
+
+/// An open question to the host.
+#[derive(Debug)]
+enum Asked {
+    /// The metadata for the next request of this call.
+    Meta(CallId),
+    /// A request of the server's, to be answered under this id.
+    Server { id: Raw },
+}
+
+/// Lines that were no messages, for the text of a later timeout.
+#[derive(Debug, Default)]
+struct Skipped {
+    count: u64,
+    last: Option<crate::SkipReason>,
 }
 
 impl Connection {
     /// A connection at rest. Nothing happens before its first call.
+    ///
+    /// `seed` is all the entropy that the connection will ever have.
     #[must_use]
     pub fn new(
         config: Arc<ConnectionConfig>,
@@ -26,15 +119,33 @@ impl Connection {
         seed: [u8; 32],
         now: Now,
     ) -> Self {
-        let _ = (seed, now);
-        let state = ConnectionState::Idle(CloseReason::NotStarted);
+        let recorder = config.journal.then(|| Recorder::new(&config, &transport, seed, now));
         Connection {
-            config,
-            transport,
-            state,
+            server: Arc::from(config.name.as_str()),
+            transport: Stdio::new(transport, config.max_message_bytes, config.max_reply_bytes),
+            phase: Phase::Idle,
+            state: ConnectionState::Idle(CloseReason::NotStarted),
+            owes_state: false,
+            calls: Calls::default(),
+            requests: BTreeMap::new(),
+            next_request: 0,
+            questions: BTreeMap::new(),
+            next_question: 0,
             next_call: 0,
+            hears: config.hears.clone(),
+            meta: config.meta.clone(),
+            timers: Timers::default(),
+            outputs: VecDeque::new(),
+            skipped: Skipped::default(),
+            legacy_first: false,
+            relaunch_due: false,
+            recorder,
+            now,
+            config,
         }
     }
+
+    // Commands
 
     /// Begins a call: allocates its id and hands in [`Input::Start`].
     ///
@@ -47,8 +158,7 @@ impl Connection {
         now: Now,
     ) -> Result<Call<O>, ApiMisuse> {
         let erased = ErasedCall::new(&operation, options)?;
-        self.next_call += 1;
-        let id = CallId::new(self.next_call);
+        let id = CallId::new(self.next_call + 1);
         self.handle(Input::Start(id, erased), now);
         Ok(Call::new(id, operation))
     }
@@ -56,26 +166,58 @@ impl Connection {
     /// Hands in what happened. It is the only thing that changes the connection, and it never
     /// fails, whatever the server sent.
     pub fn handle(&mut self, input: Input<'_>, now: Now) {
-        let _ = (input, now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.input(&input, now);
+        }
+        // A clock that goes back must not move a deadline.
+        self.now = Now { mono: self.now.mono.max(now.mono), unix: now.unix };
+        match input {
+            Input::Timeout => self.on_timers(),
+            Input::Start(id, call) => self.on_start(id, call),
+            Input::Cancel(id) => self.on_cancel(id),
+            Input::Answer(id, answer) => self.on_answer(id, answer),
+            Input::Set(Setting::Hear(hearing)) => self.on_hear(hearing),
+            Input::Set(Setting::Meta(meta)) => self.meta = meta,
+            Input::Pull(mailbox) => self.on_pull(mailbox),
+            Input::Disconnect => self.on_disconnect(),
+            Input::Close => self.on_close(),
+            Input::Stdio(id, input) => self.on_stdio(id, input),
+        }
+        self.settle();
     }
+
+    // Polls
 
     /// The next thing to do. Poll until `None` after every input.
     pub fn poll_output(&mut self) -> Option<Output> {
-        None
+        let output = self.outputs.pop_front()?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.output(&output, self.now);
+        }
+        Some(output)
     }
 
-    /// When [`Input::Timeout`] is wanted next.
+    /// When [`Input::Timeout`] is wanted next: at once while outputs are queued.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        None
+        if self.outputs.is_empty() {
+            self.timers.next()
+        } else {
+            Some(Deadline { at: self.now.mono, reason: TimerReason::Output })
+        }
     }
 
-    /// Whether bytes of this source may be read and handed in now.
+    /// Whether bytes of this source may be read and handed in now. It is `false` only while a
+    /// server does not read the answers that it asked for.
     #[must_use]
     pub fn wants_read(&self, from: Source) -> bool {
-        let _ = from;
-        true
+        match from {
+            Source::Stdout(id) => self.transport.wants_stdout(id),
+            Source::Stderr(_) => true,
+        }
     }
+
+    // Getters
 
     /// The state.
     #[must_use]
@@ -86,19 +228,22 @@ impl Connection {
     /// Whether no process runs and none is being closed.
     #[must_use]
     pub fn at_rest(&self) -> bool {
-        true
+        self.transport.at_rest()
     }
 
     /// The server, as it introduced itself, while the connection is ready.
     #[must_use]
     pub fn server(&self) -> Option<&Arc<ServerInfo>> {
-        None
+        match &self.phase {
+            Phase::Ready(ready) => Some(&ready.info),
+            _ => None,
+        }
     }
 
     /// The transport.
     #[must_use]
     pub fn transport(&self) -> &Transport {
-        &self.transport
+        self.transport.kind()
     }
 
     /// The settings.
@@ -107,8 +252,208 @@ impl Connection {
         &self.config
     }
 
+    /// Whether nothing is kept of any call, question or request. For tests.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.calls.is_empty() && self.requests.is_empty() && self.questions.is_empty()
+    }
+
     /// The bytes of the journal that were recorded since the last time.
     pub fn take_journal(&mut self) -> Vec<u8> {
-        Vec::new()
+        self.recorder.as_mut().map(Recorder::take).unwrap_or_default()
+    }
+
+    // Dispatch
+
+    fn on_timers(&mut self) {
+        while let Some(reason) = self.timers.pop(self.now.mono) {
+            match reason {
+                TimerReason::Output => {}
+                TimerReason::Discover => self.on_discover_timeout(),
+                TimerReason::Start => self.on_start_timeout(),
+                TimerReason::Call(id) => self.on_call_timeout(id),
+                TimerReason::Exit => {
+                    let happened = self.transport.exit_awaited();
+                    self.take_up(happened);
+                }
+                TimerReason::Grace => {
+                    let happened = self.transport.grace_over();
+                    self.take_up(happened);
+                }
+            }
+        }
+    }
+
+    fn on_stdio(&mut self, id: ProcessId, input: StdioInput<'_>) {
+        if let StdioInput::Stdout(mut bytes) = input {
+            while let Some(line) = self.transport.line(id, &mut bytes) {
+                self.on_line(line);
+            }
+        } else {
+            let happened = self.transport.handle(id, &input);
+            self.take_up(happened);
+        }
+    }
+
+    fn take_up(&mut self, happened: impl IntoIterator<Item = Happening>) {
+        for happening in happened {
+            match happening {
+                Happening::Line(line) => self.on_line(line),
+                Happening::Event(event) => self.event(event),
+                Happening::Do(id, output) => self.outputs.push_back(Output::Stdio(id, output)),
+                Happening::AwaitExit => self.set_timer(TimerReason::Exit, EXIT_WAIT),
+                Happening::AwaitGrace => self.set_timer(TimerReason::Grace, CLOSE_GRACE),
+                Happening::Lost(error) => self.on_lost(error),
+                Happening::Gone => {
+                    self.timers.clear(TimerReason::Exit);
+                    self.timers.clear(TimerReason::Grace);
+                }
+            }
+        }
+    }
+
+    /// Brings what follows from the new state: a start for calls that wait, and the news of a rest.
+    fn settle(&mut self) {
+        if !self.transport.at_rest() {
+            return;
+        }
+        if self.owes_state {
+            self.owes_state = false;
+            self.outputs.push_back(Output::Connection(self.state.clone()));
+        }
+        if self.relaunch_due {
+            self.launch_again();
+        } else if matches!(self.phase, Phase::Idle) && self.calls.any_waiting() {
+            self.launch(self.legacy_first);
+        }
+    }
+
+    // The ends of a connection
+
+    fn on_disconnect(&mut self) {
+        if matches!(self.phase, Phase::Starting(_) | Phase::Ready(_)) || self.calls.any_waiting() {
+            let reason = CloseReason::Disconnected;
+            self.end_calls(|_| ErrorKind::Closed(CloseReason::Disconnected));
+            self.rest(reason);
+        }
+    }
+
+    fn on_close(&mut self) {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return;
+        }
+        self.end_calls(|_| ErrorKind::Closed(CloseReason::Closed));
+        self.rest(CloseReason::Closed);
+        self.phase = Phase::Closed(CloseReason::Closed);
+        self.state = ConnectionState::Closed(CloseReason::Closed);
+    }
+
+    /// The server was lost. What was sent to it is lost too; what was not goes to the next one.
+    fn on_lost(&mut self, error: TransportError) {
+        if let Phase::Starting(start) = &mut self.phase {
+            let verdict = start.lost(error);
+            return self.follow(verdict);
+        }
+        if !matches!(self.phase, Phase::Ready(_)) {
+            return;
+        }
+        let stream = self.transport.is_stream();
+        self.end_calls(|call| {
+            (stream || call.is_sent()).then(|| ErrorKind::Transport(error.clone()))
+        });
+        self.rest(CloseReason::Transport(error));
+    }
+
+    /// Nothing is spoken with any more: what still runs is closed.
+    fn rest(&mut self, reason: CloseReason) {
+        self.timers.clear(TimerReason::Start);
+        self.timers.clear(TimerReason::Discover);
+        self.requests.clear();
+        self.withdraw_all(Owner::Connection);
+        self.skipped = Skipped::default();
+        self.relaunch_due = false;
+        (self.phase, self.state) = if self.transport.is_spent() {
+            (Phase::Closed(reason.clone()), ConnectionState::Closed(reason))
+        } else {
+            (Phase::Idle, ConnectionState::Idle(reason))
+        };
+        self.owes_state = true;
+        let happened = self.transport.close();
+        self.take_up(happened);
+    }
+
+    // Questions
+
+    fn ask(&mut self, owner: Owner, asked: Asked, question: Question) {
+        self.next_question += 1;
+        let id = QuestionId::new(self.next_question);
+        self.questions.insert(id, asked);
+        self.outputs.push_back(Output::Ask(id, owner, question));
+    }
+
+    fn on_answer(&mut self, id: QuestionId, answer: Answer) {
+        match self.questions.remove(&id) {
+            Some(Asked::Meta(call)) => self.on_meta(call, answer),
+            Some(Asked::Server { id }) => self.answer_server(&id, answer),
+            None => {}
+        }
+    }
+
+    /// Takes back all questions of an owner's.
+    fn withdraw_all(&mut self, owner: Owner) {
+        let of = |asked: &Asked| match (asked, owner) {
+            (Asked::Meta(call), Owner::Call(id)) => *call == id,
+            (Asked::Server { .. }, Owner::Connection) => true,
+            _ => false,
+        };
+        let gone: Vec<_> =
+            self.questions.iter().filter(|(_, a)| of(a)).map(|(id, _)| *id).collect();
+        for id in gone {
+            self.questions.remove(&id);
+            self.outputs.push_back(Output::Withdraw(id, owner));
+        }
+    }
+
+    fn on_hear(&mut self, hearing: Hearing) {
+        if !self.hears.contains(&hearing) {
+            self.hears.push(hearing);
+        }
+        if let Phase::Ready(ready) = &mut self.phase
+            && ready.info.era == Era::Modern
+        {
+            let version = ready.info.version;
+            ready.protocol_meta = request::protocol_meta(&self.config, &self.hears, version);
+        }
+    }
+
+    // Small things
+
+    fn set_timer(&mut self, reason: TimerReason, after: Duration) {
+        self.timers.set(reason, self.now.mono.saturating_add(after));
+    }
+
+    fn event(&mut self, event: Event) {
+        self.outputs.push_back(Output::Event(event));
+    }
+
+    fn error(&self, kind: ErrorKind, outcome: Outcome, method: &str) -> Error {
+        Error::new(kind, outcome).of(&self.server, method)
+    }
+
+    /// Writes a line. `false` when nobody is there to read it.
+    fn write(&mut self, line: Vec<u8>, answers_server: bool) -> bool {
+        match self.transport.write(line, answers_server) {
+            Some(happening) => {
+                self.take_up([happening]);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn next_request(&mut self, waiter: Waiter) -> u64 {
+        self.next_request += 1;
+        self.requests.insert(self.next_request, waiter);
+        self.next_request
     }
 }

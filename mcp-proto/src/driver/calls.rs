@@ -55,13 +55,8 @@ struct Slot {
 
 impl Calls {
     pub(super) fn open(&mut self, id: CallId, attached: bool) {
-        let slot = Slot {
-            attached,
-            steps: VecDeque::new(),
-            item_out: false,
-            done: None,
-            waker: None,
-        };
+        let slot =
+            Slot { attached, steps: VecDeque::new(), item_out: false, done: None, waker: None };
         self.slots.insert(id, slot);
     }
 
@@ -77,8 +72,7 @@ impl Calls {
                 // A question that was withdrawn before anyone saw it is never shown.
                 if let Step::Withdrawn(gone) = step {
                     let before = slot.steps.len();
-                    slot.steps
-                        .retain(|s| !matches!(s, Step::Ask(q, _) if *q == gone));
+                    slot.steps.retain(|s| !matches!(s, Step::Ask(q, _) if *q == gone));
                     if slot.steps.len() < before {
                         return None;
                     }
@@ -101,13 +95,8 @@ impl Calls {
     /// Takes a question back from the handler.
     pub(super) fn withdraw(&mut self, gone: QuestionId) -> Option<Waker> {
         let before = self.jobs.len();
-        self.jobs
-            .retain(|job| !matches!(job, Job::Ask(_, q, _) if *q == gone));
-        if self.jobs.len() < before {
-            None
-        } else {
-            self.job(Job::Withdrawn(gone))
-        }
+        self.jobs.retain(|job| !matches!(job, Job::Ask(_, q, _) if *q == gone));
+        if self.jobs.len() < before { None } else { self.job(Job::Withdrawn(gone)) }
     }
 
     /// The next step of a call. `None` when there is none yet.
@@ -124,9 +113,7 @@ impl Calls {
 
     /// Whether the caller has just dealt with an item, so that the next one can be pulled.
     pub(super) fn item_dealt_with(&mut self, id: CallId) -> bool {
-        self.slots
-            .get_mut(&id)
-            .is_some_and(|slot| std::mem::take(&mut slot.item_out))
+        self.slots.get_mut(&id).is_some_and(|slot| std::mem::take(&mut slot.item_out))
     }
 
     /// The end of a call, whatever else waits.
@@ -154,9 +141,7 @@ impl Calls {
     pub(super) fn forget(&mut self, id: CallId) -> bool {
         self.jobs
             .retain(|job| !matches!(job, Job::Item(of, _) | Job::Ask(Some(of), _, _) if *of == id));
-        self.slots
-            .remove(&id)
-            .is_some_and(|slot| slot.done.is_none())
+        self.slots.remove(&id).is_some_and(|slot| slot.done.is_none())
     }
 
     pub(super) fn is_open(&self, id: CallId) -> bool {

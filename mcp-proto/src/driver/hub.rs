@@ -82,10 +82,7 @@ impl Hub {
             wake: Vec::new(),
             gone: false,
         };
-        Arc::new(Hub {
-            state: Mutex::new(state),
-            host,
-        })
+        Arc::new(Hub { state: Mutex::new(state), host })
     }
 
     /// The time, by the host's clock.
@@ -113,9 +110,7 @@ impl Hub {
             let call = state.connection.start(operation, options, now)?;
             state.calls.open(call.id(), attached);
             if pull {
-                state
-                    .connection
-                    .handle(Input::Pull(Mailbox::Call(call.id())), now);
+                state.connection.handle(Input::Pull(Mailbox::Call(call.id())), now);
             }
             Ok(call)
         })
@@ -214,11 +209,7 @@ impl Hub {
             }
             _ if state.gone => Poll::Ready(CloseReason::Closed),
             _ => {
-                if !state
-                    .observers
-                    .iter()
-                    .any(|waker| waker.will_wake(cx.waker()))
-                {
+                if !state.observers.iter().any(|waker| waker.will_wake(cx.waker())) {
                     state.observers.push(cx.waker().clone());
                 }
                 Poll::Pending
@@ -279,10 +270,7 @@ impl Hub {
         let deadline = state.connection.poll_timeout().map(|deadline| deadline.at);
         state.told = deadline;
         state.driver = waker.cloned();
-        Turn {
-            deadline,
-            finished: state.finished(),
-        }
+        Turn { deadline, finished: state.finished() }
     }
 
     /// The driver has left its place without anyone following it: whoever still waits for a call
@@ -394,6 +382,7 @@ impl State {
                     self.wake.extend(self.calls.handler.take());
                     worked = true;
                 }
+                Output::Resend(..) => {}
                 Output::Event(event) => self.events.push_back(event),
             }
         }
@@ -406,13 +395,12 @@ impl State {
 
     /// Bytes that follow bytes of the same process are joined, so that one write takes them all.
     fn file_work(&mut self, process: ProcessId, output: StdioOutput) {
-        if let StdioOutput::Write(bytes) = &output {
-            if let Some((last, StdioOutput::Write(queued))) = self.work.back_mut() {
-                if *last == process {
-                    queued.extend_from_slice(bytes);
-                    return;
-                }
-            }
+        if let StdioOutput::Write(bytes) = &output
+            && let Some((last, StdioOutput::Write(queued))) = self.work.back_mut()
+            && *last == process
+        {
+            queued.extend_from_slice(bytes);
+            return;
         }
         self.work.push_back((process, output));
     }

@@ -165,45 +165,25 @@ impl Content {
     /// Reads the pieces of a `content` array, which `whole` contains. A piece that is malformed is
     /// kept as [`Content::Unknown`].
     pub(crate) fn read_all(whole: &Raw, pieces: &[&RawValue]) -> Vec<Content> {
-        pieces
-            .iter()
-            .map(|piece| Content::read(whole.cut(piece.get())))
-            .collect()
+        pieces.iter().map(|piece| Content::read(whole.cut(piece.get()))).collect()
     }
 
     fn read(raw: Raw) -> Content {
         let kind = serde_json::from_str::<Kind<'_>>(raw.as_str());
         let read = match kind.as_ref().map(|k| &*k.kind) {
-            Ok("text") => raw.parse().map(|c| {
-                Content::Text(TextContent {
-                    raw: raw.clone(),
-                    ..c
-                })
-            }),
-            Ok("image") => raw.parse().map(|c| {
-                Content::Image(ImageContent {
-                    raw: raw.clone(),
-                    ..c
-                })
-            }),
-            Ok("audio") => raw.parse().map(|c| {
-                Content::Audio(AudioContent {
-                    raw: raw.clone(),
-                    ..c
-                })
-            }),
-            Ok("resource_link") => raw.parse().map(|c| {
-                Content::ResourceLink(ResourceLink {
-                    raw: raw.clone(),
-                    ..c
-                })
-            }),
-            Ok("resource") => raw.parse().map(|c| {
-                Content::Resource(EmbeddedResource {
-                    raw: raw.clone(),
-                    ..c
-                })
-            }),
+            Ok("text") => raw.parse().map(|c| Content::Text(TextContent { raw: raw.clone(), ..c })),
+            Ok("image") => {
+                raw.parse().map(|c| Content::Image(ImageContent { raw: raw.clone(), ..c }))
+            }
+            Ok("audio") => {
+                raw.parse().map(|c| Content::Audio(AudioContent { raw: raw.clone(), ..c }))
+            }
+            Ok("resource_link") => {
+                raw.parse().map(|c| Content::ResourceLink(ResourceLink { raw: raw.clone(), ..c }))
+            }
+            Ok("resource") => {
+                raw.parse().map(|c| Content::Resource(EmbeddedResource { raw: raw.clone(), ..c }))
+            }
             _ => return Content::Unknown(raw),
         };
         read.unwrap_or(Content::Unknown(raw))

@@ -28,10 +28,7 @@ pub struct Implementation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub website_url: Option<String>,
     /// Pictures of it.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub icons: Vec<Icon>,
 }
 
@@ -39,11 +36,7 @@ impl Implementation {
     /// An implementation with the two members that the specification demands.
     #[must_use]
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Implementation {
-            name: name.into(),
-            version: version.into(),
-            ..Implementation::default()
-        }
+        Implementation { name: name.into(), version: version.into(), ..Implementation::default() }
     }
 
     /// The name to show to people: the title, else the name.
@@ -65,10 +58,7 @@ pub struct Icon {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The sizes at which it looks right, such as `48x48` or `any`.
-    #[serde(
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<String>,
     /// The theme it is meant for: `light` or `dark`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -132,9 +132,7 @@ impl Tool {
             _ => TaskSupport::Forbidden,
         };
         Ok(Tool {
-            input_schema: wire
-                .input_schema
-                .map_or_else(|| Raw::new("{}"), |s| raw.cut(s.get())),
+            input_schema: wire.input_schema.map_or_else(|| Raw::new("{}"), |s| raw.cut(s.get())),
             output_schema: wire.output_schema.map(|s| raw.cut(s.get())),
             name: wire.name,
             title: wire.title,
@@ -228,10 +226,7 @@ impl CallToolResult {
             .as_ref()
             .ok_or_else(|| Error::result("there is no structuredContent"))?;
         raw.parse().map_err(|e| {
-            Error::result(format_args!(
-                "structuredContent: {}",
-                crate::wire::json_trouble(&e)
-            ))
+            Error::result(format_args!("structuredContent: {}", crate::wire::json_trouble(&e)))
         })
     }
 }

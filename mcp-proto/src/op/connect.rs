@@ -6,13 +6,8 @@ use super::{Operation, Params, Reply, Spec, Wire};
 use crate::model::ServerInfo;
 use crate::{ApiMisuse, Error};
 
-pub(super) static SPEC: Spec = Spec {
-    name: "connect",
-    modern: Wire::Local,
-    legacy: Wire::Local,
-    paged: None,
-    may_ask: false,
-};
+pub(super) static SPEC: Spec =
+    Spec { name: "connect", modern: Wire::Local, legacy: Wire::Local, paged: None, may_ask: false };
 
 /// Waits until the connection is ready, and starts it if need be.
 #[derive(Clone, Copy, Debug, Default)]

@@ -24,10 +24,7 @@ impl CustomRequest {
     /// A request with this method and these parameters.
     #[must_use]
     pub fn new(method: impl Into<String>, params: Map<String, Value>) -> Self {
-        CustomRequest {
-            method: method.into(),
-            params,
-        }
+        CustomRequest { method: method.into(), params }
     }
 }
 
@@ -44,10 +41,7 @@ impl Operation for CustomRequest {
         let forbidden = ["initialize", "subscriptions/listen"];
         if self.method.is_empty() || forbidden.contains(&&*self.method) {
             let why = String::from("the connection sends this method itself");
-            return Err(ApiMisuse::Params {
-                method: self.method.clone(),
-                why,
-            });
+            return Err(ApiMisuse::Params { method: self.method.clone(), why });
         }
         params.method = Some(self.method.clone());
         Ok(params)

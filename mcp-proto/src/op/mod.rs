@@ -74,13 +74,7 @@ pub enum Wire {
 impl Spec {
     /// The operations that a journal may name.
     pub(crate) fn find(name: &str) -> Option<&'static Spec> {
-        let all = [
-            &connect::SPEC,
-            &custom::SPEC,
-            &ping::SPEC,
-            &tools::LIST,
-            &tools::CALL,
-        ];
+        let all = [&connect::SPEC, &custom::SPEC, &ping::SPEC, &tools::LIST, &tools::CALL];
         all.into_iter().find(|spec| spec.name == name)
     }
 
@@ -112,11 +106,7 @@ impl Params {
     /// No parameters.
     #[must_use]
     pub fn none() -> Self {
-        Params {
-            method: None,
-            object: Raw::new("{}"),
-            meta: serde_json::Map::new(),
-        }
+        Params { method: None, object: Raw::new("{}"), meta: serde_json::Map::new() }
     }
 
     /// The parameters in a JSON object. A `_meta` in it is taken out and becomes request metadata.
@@ -126,11 +116,7 @@ impl Params {
             Some(Value::Object(meta)) => meta,
             _ => serde_json::Map::new(),
         };
-        Params {
-            method: None,
-            object: Raw::new(Value::Object(members).to_string()),
-            meta,
-        }
+        Params { method: None, object: Raw::new(Value::Object(members).to_string()), meta }
     }
 }
 
@@ -151,11 +137,7 @@ impl ErasedCall {
         for key in options.meta.keys() {
             crate::meta::check_key(key)?;
         }
-        Ok(ErasedCall {
-            spec: operation.spec(),
-            params: operation.params()?,
-            options,
-        })
+        Ok(ErasedCall { spec: operation.spec(), params: operation.params()?, options })
     }
 }
 
@@ -214,9 +196,7 @@ impl Reply {
     /// # Errors
     /// When there is none.
     pub fn result(&self) -> Result<&Raw, Error> {
-        self.pages
-            .last()
-            .ok_or_else(|| Error::result("there is no result"))
+        self.pages.last().ok_or_else(|| Error::result("there is no result"))
     }
 
     /// The era of the server that answered.

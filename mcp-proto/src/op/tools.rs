@@ -108,10 +108,7 @@ impl CallTool {
     /// A call of the tool with this name.
     #[must_use]
     pub fn new(name: impl Into<String>, arguments: Map<String, Value>) -> Self {
-        CallTool {
-            name: name.into(),
-            arguments,
-        }
+        CallTool { name: name.into(), arguments }
     }
 }
 

@@ -9,6 +9,13 @@ use super::jsonrpc::own_id;
 /// The longest key or id that is remembered. Ids of this client's are far shorter.
 const MAX_TOKEN: usize = 40;
 
+/// The request that a message answers, as far as can be told.
+pub(crate) fn answered_by(message: &[u8]) -> Option<u64> {
+    let mut scan = IdScan::default();
+    scan.feed(message);
+    scan.finish()
+}
+
 /// The scanner. Feed it the message from its first byte.
 #[derive(Debug, Default)]
 pub(crate) struct IdScan {

@@ -37,68 +37,53 @@ pub enum Message {
     },
 }
 
-/// The messages of one line: one, or several where an old server sends a batch. Elements that are
-/// no messages are counted only.
+/// The messages of one line: one, or several where an old server sends a batch.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     /// The messages, in order.
     pub messages: Vec<Message>,
-    /// How many elements of a batch were no messages.
-    pub malformed: usize,
+    /// The elements that were no messages: the request that each answers, as far as can be told.
+    pub malformed: Vec<Option<u64>>,
 }
 
 /// Reads a line.
 ///
 /// # Errors
-/// When it is no JSON at all, or neither an object nor an array.
-pub fn read(line: String) -> Result<Messages, (serde_json::Error, String)> {
+/// The line, when it is no JSON.
+pub fn read(line: String) -> Result<Messages, String> {
     let raw = Raw::new(line);
-    let read = if raw.as_str().trim_ascii_start().starts_with('[') {
-        read_batch(&raw)
+    let mut read = Messages::default();
+    let json = if raw.as_str().trim_ascii_start().starts_with('[') {
+        let elements: Result<Vec<&RawValue>, _> = serde_json::from_str(raw.as_str());
+        let elements = elements.map(|all| all.into_iter().map(RawValue::get));
+        elements.is_ok_and(|all| all.into_iter().all(|text| read.add(&raw, text)))
     } else {
-        read_one(&raw, raw.as_str()).map(|message| {
-            let malformed = usize::from(message.is_none());
-            Messages {
-                messages: message.into_iter().collect(),
-                malformed,
-            }
-        })
+        read.add(&raw, raw.as_str())
     };
-    read.map_err(|error| (error, String::from(raw.as_str())))
+    if json { Ok(read) } else { Err(String::from(raw.as_str())) }
 }
 
-fn read_batch(raw: &Raw) -> Result<Messages, serde_json::Error> {
-    let elements: Vec<&RawValue> = serde_json::from_str(raw.as_str())?;
-    let mut read = Messages::default();
-    for element in elements {
-        match read_one(raw, element.get()) {
-            Ok(Some(message)) => read.messages.push(message),
-            Ok(None) | Err(_) => read.malformed += 1,
+impl Messages {
+    /// Adds what a text says. `false` when it is no JSON.
+    fn add(&mut self, raw: &Raw, text: &str) -> bool {
+        match read_one(raw, text) {
+            Ok(Some(message)) => self.messages.push(message),
+            Err(error) if error.is_syntax() || error.is_eof() => return false,
+            Ok(None) | Err(_) => self.malformed.push(super::id_scan::answered_by(text.as_bytes())),
         }
+        true
     }
-    Ok(read)
 }
 
 fn read_one(raw: &Raw, text: &str) -> Result<Option<Message>, serde_json::Error> {
-    let Envelope {
-        id,
-        method,
-        params,
-        result,
-        error,
-    } = serde_json::from_str(text)?;
+    let Envelope { id, method, params, result, error } = serde_json::from_str(text)?;
     let cut = |part: &RawValue| raw.cut(part.get());
     let message = match (method, id) {
-        (Some(method), None) => Message::Notification {
-            method: method.into_owned(),
-            params: params.map(cut),
-        },
+        (Some(method), None) => {
+            Message::Notification { method: method.into_owned(), params: params.map(cut) }
+        }
         (Some(method), Some(id)) if !id.get().starts_with(['{', '[', 't', 'f']) => {
-            Message::Request {
-                id: cut(id),
-                method: method.into_owned(),
-                params: params.map(cut),
-            }
+            Message::Request { id: cut(id), method: method.into_owned(), params: params.map(cut) }
         }
         (Some(_), Some(_)) => return Ok(None),
         (None, id) => {
@@ -154,13 +139,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Envelope<'de>, A::Error> {
-        let mut all = Envelope {
-            id: None,
-            method: None,
-            params: None,
-            result: None,
-            error: None,
-        };
+        let mut all = Envelope { id: None, method: None, params: None, result: None, error: None };
         while let Some(key) = map.next_key::<Key>()? {
             match key {
                 Key::Id => set(&mut all.id, &mut map)?,
@@ -317,9 +296,6 @@ fn push_flat(line: &mut String, json: &str) {
     if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_none() {
         line.push_str(json);
     } else {
-        line.extend(
-            json.chars()
-                .map(|c| if c == '\n' || c == '\r' { ' ' } else { c }),
-        );
+        line.extend(json.chars().map(|c| if c == '\n' || c == '\r' { ' ' } else { c }));
     }
 }

@@ -1,6 +1,6 @@
 //! Newline-delimited messages (specification: basic/transports/stdio).
 
-use super::id_scan::IdScan;
+use super::id_scan::{IdScan, answered_by};
 use crate::event::SkipReason;
 
 /// Cuts a byte stream into lines, however it arrives.
@@ -45,11 +45,7 @@ impl LineDecoder {
     /// A decoder for lines of at most `max` bytes, their end not counted.
     #[must_use]
     pub fn new(max: usize) -> Self {
-        LineDecoder {
-            max,
-            state: State::Collecting(Vec::new()),
-            first: true,
-        }
+        LineDecoder { max, state: State::Collecting(Vec::new()), first: true }
     }
 
     /// Takes bytes from the front of `input` until a line is complete. `None` when all were taken.
@@ -144,21 +140,13 @@ impl LineDecoder {
     }
 
     fn discarded(&self, scan: IdScan, told: bool) -> Option<Line> {
-        if told {
-            None
-        } else {
-            Some(self.too_long(scan.finish()))
-        }
+        if told { None } else { Some(self.too_long(scan.finish())) }
     }
 
     /// The size is told as the bound, not as it is: how much of a line has come by now depends on
     /// how its bytes were split, and no output may.
     fn too_long(&self, answers: Option<u64>) -> Line {
-        Line::Bad {
-            why: SkipReason::TooLong,
-            bytes: self.max as u64,
-            answers,
-        }
+        Line::Bad { why: SkipReason::TooLong, bytes: self.max as u64, answers }
     }
 }
 
@@ -170,17 +158,7 @@ fn without_bom(line: &[u8]) -> &[u8] {
 
 /// A line that cannot be parsed, with the call that it answers.
 pub(crate) fn bad(why: SkipReason, line: &[u8]) -> Line {
-    Line::Bad {
-        why,
-        bytes: line.len() as u64,
-        answers: answered_by(line),
-    }
-}
-
-fn answered_by(line: &[u8]) -> Option<u64> {
-    let mut scan = IdScan::default();
-    scan.feed(line);
-    scan.finish()
+    Line::Bad { why, bytes: line.len() as u64, answers: answered_by(line) }
 }
 
 #[cfg(test)]
@@ -215,11 +193,7 @@ mod tests {
     #[test]
     fn what_is_not_utf8_is_bad_and_names_its_call() {
         let lines = all(100, &[b"{\"id\":4,\"result\":\"\xff\"}\n\xfe\n{}\n"]);
-        let bad = |bytes, answers| Line::Bad {
-            why: SkipReason::NotUtf8,
-            bytes,
-            answers,
-        };
+        let bad = |bytes, answers| Line::Bad { why: SkipReason::NotUtf8, bytes, answers };
         assert_eq!(lines, vec![bad(21, Some(4)), bad(1, None), text("{}")]);
     }
 
@@ -227,15 +201,8 @@ mod tests {
     fn the_bound_holds_for_the_line_without_its_end() {
         for end in ["\n", "\r\n"] {
             assert_eq!(all(4, &[b"1234", end.as_bytes()]), vec![text("1234")]);
-            let long = Line::Bad {
-                why: SkipReason::TooLong,
-                bytes: 4,
-                answers: None,
-            };
-            assert_eq!(
-                all(4, &[b"12345", end.as_bytes(), b"6\n"]),
-                vec![long, text("6")]
-            );
+            let long = Line::Bad { why: SkipReason::TooLong, bytes: 4, answers: None };
+            assert_eq!(all(4, &[b"12345", end.as_bytes(), b"6\n"]), vec![long, text("6")]);
         }
     }
 
@@ -243,11 +210,7 @@ mod tests {
     fn a_line_that_is_too_long_is_told_once_its_call_is_known() {
         let mut decoder = LineDecoder::new(24);
         let mut start: &[u8] = b"{\"id\":4,\"result\":\"0123456789";
-        let told = Line::Bad {
-            why: SkipReason::TooLong,
-            bytes: 24,
-            answers: Some(4),
-        };
+        let told = Line::Bad { why: SkipReason::TooLong, bytes: 24, answers: Some(4) };
         assert_eq!(decoder.decode(&mut start), Some(told));
         let mut rest: &[u8] = b"0123456789\"}\n{}\n";
         assert_eq!(decoder.decode(&mut rest), Some(text("{}")));

@@ -1,0 +1,448 @@
+//! The life of a call: from its start, over its requests, to its one end.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::calls::{CallState, Step};
+use super::{Asked, Connection, Phase, Waiter, request};
+use crate::error::{
+    CloseReason, Outcome, PaginationFault, PeerError, Phase as TimePhase, ServerError, Timeout,
+};
+use crate::interface::{Answer, Hearing, Item, Mailbox, Output, Owner, Question, ResendReason};
+use crate::op::{ErasedCall, Wire};
+use crate::wire::{json_trouble, jsonrpc};
+use crate::{CallId, Era, Error, ErrorKind, ProtocolVersion, Raw, Reply, TimerReason, meta};
+
+/// What is read of a result under the lock. All of it is optional, and anything else stays unread.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Peek<'a> {
+    #[serde(borrow, rename = "resultType")]
+    result_type: Option<&'a RawValue>,
+    #[serde(borrow, rename = "nextCursor")]
+    next_cursor: Option<&'a RawValue>,
+}
+
+impl Connection {
+    pub(super) fn on_start(&mut self, id: CallId, erased: ErasedCall) {
+        self.next_call = self.next_call.max(id.number());
+        if self.calls.contains(id) {
+            return;
+        }
+        let timeout = erased.options.timeout;
+        self.calls.insert(id, CallState::new(erased, self.now.mono));
+        if let Phase::Closed(reason) = &self.phase {
+            let kind = ErrorKind::Closed(reason.clone());
+            return self.end_call(id, kind);
+        }
+        if let Some(timeout) = timeout {
+            self.set_timer(TimerReason::Call(id), timeout);
+        }
+        if matches!(self.phase, Phase::Ready(_)) {
+            self.start_clock(id);
+            self.send_next(id);
+        }
+    }
+
+    /// The connection is ready: calls that waited for it go on.
+    pub(super) fn send_waiting(&mut self) {
+        for id in self.calls.ids(|call| matches!(call.step, Step::Waiting)) {
+            self.start_clock(id);
+            self.send_next(id);
+        }
+    }
+
+    /// The default timeout counts from the moment at which the connection is ready.
+    fn start_clock(&mut self, id: CallId) {
+        let now = self.now.mono;
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if call.erased.options.timeout.is_none() && !self.timers.is_set(TimerReason::Call(id)) {
+            call.since = now;
+            self.set_timer(TimerReason::Call(id), self.config.call_timeout);
+        }
+    }
+
+    /// Sends the next request of a call, or asks the host for its metadata first.
+    fn send_next(&mut self, id: CallId) {
+        let Phase::Ready(ready) = &self.phase else {
+            return;
+        };
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let method = match call.erased.spec.wire(ready.info.era) {
+            Wire::Request(method) => method,
+            Wire::Custom => call.erased.params.method.as_deref().unwrap_or_default(),
+            Wire::Local => {
+                let pages = Vec::new();
+                return self.arrived(id, pages);
+            }
+        };
+        call.method = String::from(method);
+        if self.hears.contains(&Hearing::RequestMeta) {
+            let question = Question::RequestMeta { method: call.method.clone() };
+            self.ask(Owner::Call(id), Asked::Meta(id), question);
+            self.calls.advance(id, Step::Meta);
+        } else {
+            self.send(id);
+        }
+    }
+
+    /// The host has answered the question for metadata.
+    pub(super) fn on_meta(&mut self, id: CallId, answer: Answer) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        match answer {
+            Answer::RequestMeta(meta) => {
+                call.request_meta = meta;
+                self.calls.advance(id, Step::Waiting);
+                if matches!(self.phase, Phase::Ready(_)) {
+                    self.send(id);
+                }
+            }
+            _ => {
+                let why = String::from("the host gave no metadata for the request");
+                self.end_call(id, ErrorKind::Validation(why));
+            }
+        }
+    }
+
+    fn send(&mut self, id: CallId) {
+        let Phase::Ready(ready) = &self.phase else {
+            return;
+        };
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let request = self.next_request + 1;
+        let mut meta = request::host_meta([
+            &self.meta,
+            &call.request_meta,
+            &call.erased.params.meta,
+            &call.erased.options.meta,
+        ])
+        .into_owned();
+        let mut token = None;
+        if call.erased.options.progress {
+            token = Some(progress_token(&mut meta, request, |t| self.calls.by_token(t).is_some()));
+        }
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let params = request::params(
+            call.erased.params.object.as_str(),
+            call.pages.cursor.as_ref().map(Raw::as_str),
+            &ready.protocol_meta,
+            &meta,
+        );
+        let line = jsonrpc::request_line(request, &call.method, &params);
+        // While the server shows signs of its end nothing is sent: the call waits for the next one.
+        if !self.write(line, false) {
+            self.calls.advance(id, Step::Waiting);
+            return;
+        }
+        let request = self.next_request(Waiter::Call(id));
+        if let Some(call) = self.calls.get_mut(id) {
+            call.sent = true;
+        }
+        let token = token.filter(|token| self.calls.book_token(token.clone(), id));
+        self.calls.advance(id, Step::Sent { request, token });
+    }
+
+    // Answers
+
+    pub(super) fn on_call_answer(&mut self, id: CallId, outcome: Result<Raw, ServerError>) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        match outcome {
+            Err(error) => self.on_server_error(id, error),
+            Ok(result) => {
+                let spec = call.erased.spec;
+                let modern = matches!(&self.phase, Phase::Ready(r) if r.info.era == Era::Modern);
+                match read_result(&result, modern, spec.paged.is_some(), spec.may_ask) {
+                    Err(kind) => self.end_call(id, kind),
+                    Ok(next) if spec.paged.is_some() => self.on_page(id, result, next),
+                    Ok(_) => self.arrived(id, vec![result]),
+                }
+            }
+        }
+    }
+
+    fn on_server_error(&mut self, id: CallId, error: ServerError) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let refused = error.code == -32022 && !call.version_retried;
+        let offered = error.supported_versions();
+        if refused && ProtocolVersion::mutual(&offered, Era::Modern) == self.version() {
+            // The refusal proves that nothing ran, and names the version that was sent: once more.
+            if let Some(call) = self.calls.get_mut(id) {
+                call.version_retried = true;
+            }
+            self.outputs.push_back(Output::Resend(id, ResendReason::Version));
+            self.calls.advance(id, Step::Waiting);
+            return self.send_next(id);
+        }
+        self.end_call(id, ErrorKind::Server(Box::new(error)));
+    }
+
+    fn version(&self) -> Option<ProtocolVersion> {
+        match &self.phase {
+            Phase::Ready(ready) => Some(ready.info.version),
+            _ => None,
+        }
+    }
+
+    /// A page of a list has come: the next one is asked for, within the bounds.
+    fn on_page(&mut self, id: CallId, page: Raw, next: Option<Raw>) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        call.pages.bytes += page.len();
+        call.pages.all.push(page);
+        let Some(next) = next else {
+            let pages = std::mem::take(&mut call.pages.all);
+            return self.arrived(id, pages);
+        };
+        // Two spellings of one text are one cursor.
+        let text = next.parse::<String>().unwrap_or_default();
+        let fault = if !call.pages.seen.insert(text) {
+            PaginationFault::RepeatedCursor
+        } else if call.pages.all.len() >= self.config.max_pages {
+            PaginationFault::TooManyPages(self.config.max_pages)
+        } else if call.pages.bytes > self.config.max_list_bytes {
+            PaginationFault::TooManyBytes(self.config.max_list_bytes)
+        } else {
+            call.pages.cursor = Some(next);
+            self.calls.advance(id, Step::Waiting);
+            return self.send_next(id);
+        };
+        let pages = std::mem::take(&mut call.pages.all);
+        match self.reply(pages) {
+            Some(partial) => {
+                let partial = Box::new(partial);
+                self.end_call(id, ErrorKind::Pagination { reason: fault, partial });
+            }
+            None => self.end_call(id, ErrorKind::Closed(CloseReason::NotStarted)),
+        }
+    }
+
+    fn reply(&self, pages: Vec<Raw>) -> Option<Reply> {
+        let Phase::Ready(ready) = &self.phase else {
+            return None;
+        };
+        let server = std::sync::Arc::clone(&self.server);
+        Some(Reply { pages, info: std::sync::Arc::clone(&ready.info), server })
+    }
+
+    /// The result is here. It is handed on once the items that came before it were taken.
+    fn arrived(&mut self, id: CallId, pages: Vec<Raw>) {
+        let Some(reply) = self.reply(pages) else {
+            return;
+        };
+        self.calls.advance(id, Step::Arrived(Box::new(reply)));
+        self.end_if_taken(id);
+    }
+
+    fn end_if_taken(&mut self, id: CallId) {
+        let Some(call) = self.calls.get(id) else {
+            return;
+        };
+        if !matches!(call.step, Step::Arrived(_)) || !call.items.is_empty() {
+            return;
+        }
+        if let Some(CallState { step: Step::Arrived(reply), .. }) = self.calls.remove(id) {
+            self.timers.clear(TimerReason::Call(id));
+            self.outputs.push_back(Output::Done(id, Ok(*reply)));
+        }
+    }
+
+    // Items
+
+    /// An item for a call has come; `bytes` is what it weighs.
+    pub(super) fn put_item(&mut self, id: CallId, item: Item, bytes: usize) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        match call.items.put(item, bytes, &self.config) {
+            Ok(item) => {
+                self.outputs.push_back(Output::Item(Mailbox::Call(id), Box::new(item)));
+            }
+            Err(dropped) => {
+                for _ in 0..dropped {
+                    self.event(crate::Event::ItemDropped(id));
+                }
+            }
+        }
+    }
+
+    pub(super) fn on_pull(&mut self, mailbox: Mailbox) {
+        let Mailbox::Call(id) = mailbox;
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if let Some(item) = call.items.pull() {
+            self.outputs.push_back(Output::Item(mailbox, Box::new(item)));
+        }
+        self.end_if_taken(id);
+    }
+
+    // Ends
+
+    pub(super) fn on_cancel(&mut self, id: CallId) {
+        self.abandon(id, "The host cancelled the request", |_| ErrorKind::Cancelled);
+    }
+
+    pub(super) fn on_call_timeout(&mut self, id: CallId) {
+        let now = self.now.mono;
+        let starting = matches!(self.phase, Phase::Starting(_));
+        self.abandon(id, "Request timed out", |call| {
+            let phase = match call.step {
+                Step::Waiting if starting => TimePhase::Start,
+                Step::Waiting => TimePhase::Close,
+                Step::Meta => TimePhase::Host,
+                Step::Sent { .. } | Step::Arrived(_) => TimePhase::Answer,
+            };
+            ErrorKind::Timeout(Timeout { phase, after: now.saturating_sub(call.since) })
+        });
+    }
+
+    /// Ends a call before its answer, and tells the server. A result that has arrived already is
+    /// handed on instead: only the items before it are dropped.
+    fn abandon(&mut self, id: CallId, reason: &str, kind: impl FnOnce(&CallState) -> ErrorKind) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        if matches!(call.step, Step::Arrived(_)) {
+            call.items.clear();
+            return self.end_if_taken(id);
+        }
+        let kind = kind(call);
+        if let Step::Sent { request, .. } = call.step {
+            let params = format!(r#"{{"requestId":{request},"reason":"{reason}"}}"#);
+            self.write(jsonrpc::notification_line("notifications/cancelled", Some(&params)), false);
+        }
+        self.end_call(id, kind);
+    }
+
+    /// Ends calls, each with the error that is made for it; those without one go on.
+    pub(super) fn end_calls<K: Into<Option<ErrorKind>>>(&mut self, kind: impl Fn(&CallState) -> K) {
+        for id in self.calls.ids(|_| true) {
+            let Some(call) = self.calls.get_mut(id) else {
+                continue;
+            };
+            if matches!(call.step, Step::Arrived(_)) {
+                call.items.clear();
+                self.end_if_taken(id);
+            } else if let Some(kind) = kind(call).into() {
+                self.end_call(id, kind);
+            }
+        }
+    }
+
+    /// Ends a call with an error.
+    pub(super) fn end_call(&mut self, id: CallId, kind: ErrorKind) {
+        self.withdraw_all(Owner::Call(id));
+        let Some(call) = self.calls.remove(id) else {
+            return;
+        };
+        if let Step::Sent { request, .. } = call.step {
+            self.requests.remove(&request);
+        }
+        self.timers.clear(TimerReason::Call(id));
+        let outcome = match &kind {
+            ErrorKind::Server(error) if proves_nothing_ran(error.code) => Outcome::NotRun,
+            _ if !call.sent => Outcome::NotSent,
+            _ => Outcome::Unknown,
+        };
+        let mut error = self.error(kind, outcome, &call.method);
+        if error.is_timeout() {
+            error = self.with_hints(error);
+        }
+        self.outputs.push_back(Output::Done(id, Err(error)));
+    }
+
+    /// What may explain that no answer came.
+    pub(super) fn with_hints(&self, mut error: Error) -> Error {
+        if let Some(last) = self.skipped.last {
+            let count = self.skipped.count;
+            error = error.note(format!(
+                "{count} line(s) of its stdout were no messages and were skipped (the last: {last})"
+            ));
+        }
+        match self.transport.last_words() {
+            words if words.is_empty() => error,
+            words => error.note(format!("its last words on stderr: {words}")),
+        }
+    }
+}
+
+/// The codes that say that the request was not understood, or was refused before it ran.
+fn proves_nothing_ran(code: i64) -> bool {
+    matches!(code, -32700 | -32602..=-32600 | -32022..=-32020)
+}
+
+/// The token under which progress comes: the host's own, else the id of the request, else a text
+/// that no call has.
+fn progress_token(
+    meta: &mut Map<String, Value>,
+    request: u64,
+    taken: impl Fn(&str) -> bool,
+) -> String {
+    if let Some(own @ (Value::String(_) | Value::Number(_))) = meta.get(meta::PROGRESS_TOKEN) {
+        return own.to_string();
+    }
+    let mut token = Value::from(request);
+    while taken(&token.to_string()) {
+        token = Value::from(format!("{}-{request}", token.as_str().unwrap_or("progress")));
+    }
+    let text = token.to_string();
+    meta.insert(String::from(meta::PROGRESS_TOKEN), token);
+    text
+}
+
+/// Reads what decides about a result: its type and its cursor (specification: basic,
+/// "ResultType"; server/utilities/pagination).
+fn read_result(
+    result: &Raw,
+    modern: bool,
+    paged: bool,
+    may_ask: bool,
+) -> Result<Option<Raw>, ErrorKind> {
+    let wrong = |why: String| Err(ErrorKind::Peer(PeerError::Result(why)));
+    if !result.as_str().starts_with('{') {
+        return wrong(String::from("it is no object"));
+    }
+    if !modern && !paged {
+        return Ok(None);
+    }
+    let peek: Peek<'_> = match serde_json::from_str(result.as_str()) {
+        Ok(peek) => peek,
+        Err(error) => return wrong(json_trouble(&error)),
+    };
+    if let Some(kind) = peek.result_type.filter(|_| modern) {
+        match serde_json::from_str::<String>(kind.get()).as_deref() {
+            Ok("complete") => {}
+            Ok("input_required") if may_ask => {
+                let what = String::from("multi round-trip requests are not followed yet");
+                return Err(ErrorKind::InputRequired(what));
+            }
+            Ok("input_required") => return Err(ErrorKind::Peer(PeerError::InputRequired)),
+            Ok(other) => {
+                let other = crate::text::excerpt(other);
+                return Err(ErrorKind::Peer(PeerError::ResultType(other)));
+            }
+            Err(_) => return wrong(String::from("its resultType is no text")),
+        }
+    }
+    match peek.next_cursor.filter(|_| paged) {
+        None => Ok(None),
+        Some(cursor) if cursor.get().starts_with('"') => Ok(Some(result.cut(cursor.get()))),
+        Some(_) => wrong(String::from("its nextCursor is no text")),
+    }
+}

@@ -1,0 +1,152 @@
+//! The parameters of requests, with what the connection adds to them.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::interface::Hearing;
+use crate::{ConnectionConfig, Era, ProtocolVersion, meta};
+
+/// What a client declares it can do, from what its host has registered.
+pub(super) fn capabilities(hears: &[Hearing], era: Era) -> Value {
+    let mut all = Map::new();
+    // A modern server would ask through a multi round-trip result, which this version does not
+    // follow yet: what is not declared must not be asked for.
+    if era == Era::Legacy && hears.contains(&Hearing::Elicitation) {
+        all.insert(String::from("elicitation"), Value::Object(Map::new()));
+    }
+    Value::Object(all)
+}
+
+/// The members of `_meta` that every modern request carries, as JSON text without braces
+/// (specification: basic, "Per-request protocol fields").
+pub(super) fn protocol_meta(
+    config: &ConnectionConfig,
+    hears: &[Hearing],
+    version: ProtocolVersion,
+) -> String {
+    let mut members = Map::new();
+    members.insert(String::from(meta::PROTOCOL_VERSION), Value::from(version.as_str()));
+    if config.send_client_info {
+        let info = serde_json::to_value(&config.client_info).unwrap_or_default();
+        members.insert(String::from(meta::CLIENT_INFO), info);
+    }
+    let capabilities = capabilities(hears, Era::Modern);
+    members.insert(String::from(meta::CLIENT_CAPABILITIES), capabilities);
+    let text = Value::Object(members).to_string();
+    String::from(inner(&text))
+}
+
+/// The parameters of `initialize` (2025-11-25: basic/lifecycle).
+pub(super) fn initialize(
+    config: &ConnectionConfig,
+    hears: &[Hearing],
+    version: ProtocolVersion,
+) -> String {
+    let mut params = Map::new();
+    params.insert(String::from("protocolVersion"), Value::from(version.as_str()));
+    params.insert(String::from("capabilities"), capabilities(hears, Era::Legacy));
+    let info = serde_json::to_value(&config.client_info).unwrap_or_default();
+    params.insert(String::from("clientInfo"), info);
+    Value::Object(params).to_string()
+}
+
+/// Joins metadata from several places. Later ones win; the protocol's own keys are nobody's to set.
+pub(super) fn host_meta<'a>(
+    places: impl IntoIterator<Item = &'a Map<String, Value>>,
+) -> Cow<'a, Map<String, Value>> {
+    let mut all: Option<Cow<'a, Map<String, Value>>> = None;
+    for place in places {
+        if place.is_empty() {
+            continue;
+        }
+        match &mut all {
+            None if !place.keys().any(|key| meta::is_owned(key)) => {
+                all = Some(Cow::Borrowed(place));
+            }
+            _ => {
+                let all = all.get_or_insert_with(|| Cow::Owned(Map::new())).to_mut();
+                let allowed = place.iter().filter(|(key, _)| !meta::is_owned(key));
+                all.extend(allowed.map(|(key, value)| (key.clone(), value.clone())));
+            }
+        }
+    }
+    all.unwrap_or(Cow::Owned(Map::new()))
+}
+
+/// Writes parameters: the operation's, then the cursor, then `_meta`.
+pub(super) fn params(
+    object: &str,
+    cursor: Option<&str>,
+    protocol_meta: &str,
+    host_meta: &Map<String, Value>,
+) -> String {
+    let members = inner(object);
+    let mut text = String::with_capacity(object.len() + protocol_meta.len() + 64);
+    text.push('{');
+    text.push_str(members);
+    if let Some(cursor) = cursor {
+        separate(&mut text);
+        text.push_str(r#""cursor":"#);
+        text.push_str(cursor);
+    }
+    if !protocol_meta.is_empty() || !host_meta.is_empty() {
+        separate(&mut text);
+        text.push_str(r#""_meta":{"#);
+        text.push_str(protocol_meta);
+        if !host_meta.is_empty() {
+            separate(&mut text);
+            let host = serde_json::to_string(host_meta).unwrap_or_default();
+            text.push_str(inner(&host));
+        }
+        text.push('}');
+    }
+    text.push('}');
+    text
+}
+
+fn separate(text: &mut String) {
+    if !text.ends_with('{') {
+        text.push(',');
+    }
+}
+
+/// The members of an object's text, without its braces.
+fn inner(object: &str) -> &str {
+    let object = object.trim_ascii();
+    let object = object.strip_prefix('{').unwrap_or(object);
+    object.strip_suffix('}').unwrap_or(object).trim_ascii()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(text: &str) -> Map<String, Value> {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn parameters_are_joined_without_stray_commas() {
+        let none = Map::new();
+        assert_eq!(params("{}", None, "", &none), "{}");
+        assert_eq!(params("{}", Some("\"\""), "", &none), r#"{"cursor":""}"#);
+        let meta = map(r#"{"a":1}"#);
+        let text = params(r#"{ "name" : "x" }"#, Some("\"c\""), "\"p\":2", &meta);
+        assert_eq!(text, r#"{"name" : "x","cursor":"c","_meta":{"p":2,"a":1}}"#);
+        assert_eq!(params("{}", None, "", &meta), r#"{"_meta":{"a":1}}"#);
+    }
+
+    /// M-BASE-12, M-ERA-06
+    #[test]
+    fn the_protocols_keys_win_and_the_calls_metadata_beats_the_clients() {
+        let client = map(
+            r#"{"a":1,"b":1,"io.modelcontextprotocol/protocolVersion":"x","traceparent":"00-1"}"#,
+        );
+        let call = map(r#"{"b":2,"io.modelcontextprotocol/logLevel":"debug"}"#);
+        let joined = host_meta([&client, &call]).into_owned();
+        let want =
+            map(r#"{"a":1,"b":2,"traceparent":"00-1","io.modelcontextprotocol/logLevel":"debug"}"#);
+        assert_eq!(joined, want);
+    }
+}

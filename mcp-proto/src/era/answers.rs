@@ -1,0 +1,110 @@
+//! The answers that decide an era.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::ServerError;
+use crate::model::{Implementation, ServerCapabilities, ServerInfo};
+use crate::{Era, ProtocolVersion, Raw, meta};
+
+/// What the server answered to a question of the start's.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    Result(Raw),
+    Error(ServerError),
+    /// A line that answers the question and is no message.
+    Malformed(String),
+}
+
+/// What client and server have agreed on.
+#[derive(Debug)]
+pub(crate) struct Agreed {
+    pub(crate) info: ServerInfo,
+}
+
+/// The result of `server/discover` (specification: server/discover).
+#[derive(Debug)]
+pub(super) struct Discovered {
+    pub(super) versions: Vec<String>,
+    capabilities: Map<String, Value>,
+    implementation: Option<Implementation>,
+    instructions: Option<String>,
+}
+
+impl Discovered {
+    pub(super) fn agreed(self, version: ProtocolVersion) -> Agreed {
+        let info = ServerInfo {
+            era: Era::Modern,
+            version,
+            implementation: self.implementation,
+            capabilities: ServerCapabilities::new(self.capabilities),
+            instructions: self.instructions,
+        };
+        Agreed { info }
+    }
+}
+
+/// Reads the result of `server/discover`. Without a list of versions it is none: some legacy
+/// servers answer anything with an empty result.
+pub(super) fn discover(raw: &Raw) -> Result<Discovered, String> {
+    let Ok(mut members) = raw.parse::<Map<String, Value>>() else {
+        return Err(String::from("a result that is no object"));
+    };
+    match members.get("resultType") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(kind)) if kind == "complete" => {}
+        Some(_) => return Err(String::from("a result that is not complete")),
+    }
+    let Some(Value::Array(versions)) = members.get("supportedVersions") else {
+        return Err(String::from("a result without supportedVersions"));
+    };
+    let versions = versions.iter().filter_map(Value::as_str).map(String::from).collect();
+    let info = members.get("_meta").and_then(|m| m.get(meta::SERVER_INFO));
+    let implementation = info.and_then(|info| Implementation::deserialize(info).ok());
+    Ok(Discovered {
+        versions,
+        implementation,
+        capabilities: object(&mut members, "capabilities"),
+        instructions: text(&mut members, "instructions"),
+    })
+}
+
+/// Reads the result of `initialize`. The error is what stood in the place of a version that this
+/// client can speak.
+pub(super) fn initialize(raw: &Raw) -> Result<Agreed, String> {
+    let Ok(mut members) = raw.parse::<Map<String, Value>>() else {
+        return Err(String::from("(a result that is no object)"));
+    };
+    let version = match members.get("protocolVersion") {
+        Some(Value::String(version)) => version,
+        Some(_) => return Err(String::from("(no text)")),
+        None => return Err(String::from("(none)")),
+    };
+    let spoken = ProtocolVersion::parse(version).filter(|v| v.era() == Era::Legacy);
+    let Some(version) = spoken else {
+        return Err(crate::text::excerpt(version));
+    };
+    let implementation = members.get("serverInfo").map(Implementation::deserialize);
+    let info = ServerInfo {
+        era: Era::Legacy,
+        version,
+        implementation: implementation.and_then(Result::ok),
+        capabilities: ServerCapabilities::new(object(&mut members, "capabilities")),
+        instructions: text(&mut members, "instructions"),
+    };
+    Ok(Agreed { info })
+}
+
+fn object(members: &mut Map<String, Value>, name: &str) -> Map<String, Value> {
+    match members.shift_remove(name) {
+        Some(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}
+
+fn text(members: &mut Map<String, Value>, name: &str) -> Option<String> {
+    match members.shift_remove(name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,4 @@
+//! Messages to and from the bytes of pipes.
+
+pub(crate) mod stderr;
+pub(crate) mod stdio;
