@@ -12,9 +12,7 @@ use mcp_proto::Now;
 pub fn seed() -> io::Result<[u8; 32]> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|error| {
-        io::Error::other(format!(
-            "the operating system gives no random bytes: {error}"
-        ))
+        io::Error::other(format!("the operating system gives no random bytes: {error}"))
     })?;
     Ok(seed)
 }
@@ -29,9 +27,7 @@ impl Clock {
     /// A clock whose monotonic side begins now. One connection keeps one clock.
     #[must_use]
     pub fn new() -> Self {
-        Clock {
-            base: Instant::now(),
-        }
+        Clock { base: Instant::now() }
     }
 
     /// The present moment.
@@ -40,9 +36,7 @@ impl Clock {
         Now {
             mono: self.base.elapsed(),
             // A wall clock before 1970 is wrong anyway.
-            unix: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default(),
+            unix: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_proto::driver::{Host, Hub};
-use mcp_proto::{Connection, ConnectionConfig, Error, Event, Now, Transport};
+use mcp_proto::{ApiMisuse, Connection, ConnectionConfig, Error, Event, Now, Transport};
 
 use crate::{ClientOptions, Clock, IntoTarget, JournalWriter};
 
@@ -37,10 +37,8 @@ impl ClientOptions {
     /// # Errors
     /// When the target names no server, or a setting cannot work.
     pub fn hub(&self, target: impl IntoTarget) -> Result<Arc<Hub>, Error> {
-        let parts = target
-            .into_target()
-            .and_then(|target| self.connection(&target));
-        self.build(parts.map_err(|misuse| Error::validation(misuse.to_string()))?)
+        let target = target.into_target();
+        self.build(target.and_then(|target| self.connection(&target)))
     }
 
     /// A connection over a byte stream of the host's own, at rest, behind its lock.
@@ -48,11 +46,14 @@ impl ClientOptions {
     /// # Errors
     /// When a setting cannot work.
     pub fn stream_hub(&self) -> Result<Arc<Hub>, Error> {
-        let parts = self.stream();
-        self.build(parts.map_err(|misuse| Error::validation(misuse.to_string()))?)
+        self.build(self.stream())
     }
 
-    fn build(&self, (config, transport): (ConnectionConfig, Transport)) -> Result<Arc<Hub>, Error> {
+    fn build(
+        &self,
+        parts: Result<(ConnectionConfig, Transport), ApiMisuse>,
+    ) -> Result<Arc<Hub>, Error> {
+        let (config, transport) = parts.map_err(|misuse| Error::validation(misuse.to_string()))?;
         let seed = crate::seed().map_err(|error| Error::validation(error.to_string()))?;
         let surroundings = Surroundings {
             clock: Clock::new(),

@@ -128,10 +128,6 @@ impl Drop for JournalWriter {
 
 impl fmt::Debug for JournalWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JournalWriter")
-            .field("waiting", &self.waiting.load(Ordering::Relaxed))
-            .field("limit", &self.limit)
-            .field("truncated", &self.truncated.load(Ordering::Relaxed))
-            .finish_non_exhaustive()
+        f.debug_struct("JournalWriter").field("limit", &self.limit).finish_non_exhaustive()
     }
 }

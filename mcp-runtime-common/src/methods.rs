@@ -57,13 +57,15 @@ impl IntoArguments for Value {
 /// `mcp_client_methods!(async, CallOptions, PendingCall, Send + 'static);`.
 #[macro_export]
 macro_rules! mcp_client_methods {
-    ($mode:ident, $options:ty, $pending:ident $(, $($bound:tt)+)?) => {
+    (blocking, $($rest:tt)+) => { $crate::mcp_client_methods! { @all [] [] $($rest)+ } };
+    (async, $($rest:tt)+) => { $crate::mcp_client_methods! { @all [async] [.await] $($rest)+ } };
+    (@all $async:tt $await:tt $options:ty, $pending:ident $(, $($bound:tt)+)?) => {
         // One entry for each method: the operation that it runs, and what it is decoded to.
         // Entries that end in `options` take them from the caller.
-        $crate::mcp_client_methods! { @each $mode, $options;
+        $crate::mcp_client_methods! { @each $async $await $options;
             /// Lists the tools of the server, page after page, in its order (specification:
             /// server/tools). Malformed definitions are left out, and named in
-            /// [`malformed`]($crate::proto::op::ToolList::malformed).
+            /// [`malformed`](mcp_runtime_common::proto::op::ToolList::malformed).
             ///
             /// # Errors
             /// When the server does not answer with a list, or with one that has no end.
@@ -78,7 +80,7 @@ macro_rules! mcp_client_methods {
             ///
             /// # Errors
             /// When there is no result. After an error of the transport, look at
-            /// [`outcome`]($crate::proto::Error::outcome): the tool may have run.
+            /// [`outcome`](mcp_runtime_common::proto::Error::outcome): the tool may have run.
             fn call_tool(name: impl Into<String>, arguments: impl $crate::IntoArguments)
                 -> $crate::proto::model::CallToolResult
             {
@@ -131,13 +133,13 @@ macro_rules! mcp_client_methods {
             self.begin_with(operation, <$options as ::std::default::Default>::default())
         }
     };
-    (@each $mode:ident, $options:ty; $(
+    (@each $async:tt $await:tt $options:ty; $(
         $(#[$doc:meta])*
         fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty {
             $operation:expr $(, $given:ident)?
         }
     )*) => {$(
-        $crate::mcp_client_methods! { @method $mode
+        $crate::mcp_client_methods! { @method $async $await
             $(#[$doc])*
             fn $name($($arg: $type),*) -> $output {
                 $operation,
@@ -147,24 +149,14 @@ macro_rules! mcp_client_methods {
     )*};
     (@options $options:ty) => { <$options as ::std::default::Default>::default() };
     (@options $options:ty, $given:ident) => { $given };
-    (@method blocking $(#[$doc:meta])*
+    (@method [$($async:tt)?] [$($await:tt)*] $(#[$doc:meta])*
         fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty { $operation:expr, $options:expr }
     ) => {
         $(#[$doc])*
-        pub fn $name(&self, $($arg: $type),*)
+        pub $($async)? fn $name(&self, $($arg: $type),*)
             -> ::std::result::Result<$output, $crate::proto::Error>
         {
-            self.run($operation, $options)
-        }
-    };
-    (@method async $(#[$doc:meta])*
-        fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty { $operation:expr, $options:expr }
-    ) => {
-        $(#[$doc])*
-        pub async fn $name(&self, $($arg: $type),*)
-            -> ::std::result::Result<$output, $crate::proto::Error>
-        {
-            self.run($operation, $options).await
+            self.run($operation, $options)$($await)*
         }
     };
 }

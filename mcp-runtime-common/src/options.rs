@@ -64,10 +64,7 @@ impl ClientOptions {
 
     fn command(&self, command: &Command) -> Command {
         let mut command = command.clone();
-        let own = self
-            .env
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone()));
+        let own = self.env.iter().map(|(name, value)| (name.clone(), value.clone()));
         command.env.extend(own);
         if let Some(dir) = &self.dir {
             command.dir = Some(dir.clone());
@@ -174,23 +171,6 @@ pub trait IntoTarget {
     fn into_target(self) -> Result<Target, ApiMisuse>;
 }
 
-impl IntoTarget for Target {
-    fn into_target(self) -> Result<Target, ApiMisuse> {
-        Ok(self)
-    }
-}
-
-impl IntoTarget for Command {
-    fn into_target(self) -> Result<Target, ApiMisuse> {
-        if self.program.is_empty() {
-            return Err(ApiMisuse::Target(String::from(
-                "the command names no program",
-            )));
-        }
-        Ok(Target::from(self))
-    }
-}
-
 /// The type parameters, the type, and what it is read as.
 macro_rules! into_target {
     ($([$($generic:tt)*] $type:ty => $read:expr;)*) => {$(
@@ -203,6 +183,8 @@ macro_rules! into_target {
 }
 
 into_target! {
+    [] Target => Ok;
+    [] Command => named;
     [] &str => Target::parse;
     [] String => |text: String| Target::parse(&text);
     [] &String => |text: &str| Target::parse(text);
@@ -211,6 +193,14 @@ into_target! {
     [S: AsRef<str>] &Vec<S> => |words: &[S]| argv(words);
     [S: AsRef<str>, const N: usize] [S; N] => |words: [S; N]| argv(&words);
     [S: AsRef<str>, const N: usize] &[S; N] => |words: &[S]| argv(words);
+}
+
+fn named(command: Command) -> Result<Target, ApiMisuse> {
+    if command.program.is_empty() {
+        let why = String::from("the command names no program");
+        return Err(ApiMisuse::Target(why));
+    }
+    Ok(Target::from(command))
 }
 
 fn argv(words: &[impl AsRef<str>]) -> Result<Target, ApiMisuse> {

@@ -51,11 +51,7 @@ fn slow() -> (Box<Slow>, Kept, Receiver<()>, Sender<()>) {
     let (asked, on_asked) = channel();
     let (allow, allowed) = channel();
     let kept = Kept::default();
-    let writer = Slow {
-        asked,
-        allowed,
-        kept: kept.clone(),
-    };
+    let writer = Slow { asked, allowed, kept: kept.clone() };
     (Box::new(writer), kept, on_asked, allow)
 }
 

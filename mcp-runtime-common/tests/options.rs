@@ -77,11 +77,8 @@ fn settings_reach_the_connection() {
         .env("C", "options")
         .dir("/dir")
         .stderr(StderrPolicy::Null);
-    let given = Command::new("server")
-        .arg("x y")
-        .env("A", "command")
-        .env("B", "command")
-        .dir("/other");
+    let given =
+        Command::new("server").arg("x y").env("A", "command").env("B", "command").dir("/other");
     let (config, transport) = options.connection(&Target::from(given)).unwrap();
 
     let mut expected = ConnectionConfig::default();
@@ -110,9 +107,7 @@ fn settings_reach_the_connection() {
 #[test]
 fn without_settings_the_command_and_the_defaults_hold() {
     let options = ClientOptions::new();
-    let given = Command::new("server")
-        .stderr(StderrPolicy::Inherit)
-        .dir("/d");
+    let given = Command::new("server").stderr(StderrPolicy::Inherit).dir("/d");
     let (config, transport) = options.connection(&Target::from(given.clone())).unwrap();
     assert_eq!(config.call_timeout, Duration::from_secs(15));
     assert!(!config.journal);
@@ -123,10 +118,7 @@ fn without_settings_the_command_and_the_defaults_hold() {
     assert_eq!(config.name, "mine");
     assert!(config.journal);
     let (config, transport) = named.stream().unwrap();
-    assert_eq!(
-        (config.name.as_str(), transport),
-        ("mine", Transport::Stream)
-    );
+    assert_eq!((config.name.as_str(), transport), ("mine", Transport::Stream));
     assert_eq!(ClientOptions::new().stream().unwrap().0.name, "stream");
     assert!(named.stream_hub().is_ok());
 }
@@ -135,14 +127,8 @@ fn without_settings_the_command_and_the_defaults_hold() {
 fn settings_that_cannot_work_are_refused() {
     let bad_key = Map::from_iter([(String::from("-bad"), Value::Null)]);
     for (options, word) in [
-        (
-            ClientOptions::new().max_message_bytes(0),
-            "max_message_bytes",
-        ),
-        (
-            ClientOptions::new().call_timeout(Duration::ZERO),
-            "call_timeout",
-        ),
+        (ClientOptions::new().max_message_bytes(0), "max_message_bytes"),
+        (ClientOptions::new().call_timeout(Duration::ZERO), "call_timeout"),
         (ClientOptions::new().meta(bad_key), "-bad"),
     ] {
         let misuse = options.stream().unwrap_err();
@@ -169,13 +155,28 @@ fn the_monotonic_clock_begins_at_zero_and_never_goes_back() {
     let clock = Clock::new();
     let (first, second) = (clock.now(), clock.now());
     assert!(first.mono <= second.mono);
-    assert!(
-        second.mono < Duration::from_secs(60),
-        "it counts from new()"
-    );
+    assert!(second.mono < Duration::from_secs(60), "it counts from new()");
     assert!(second.unix > Duration::from_secs(1_700_000_000));
     assert_eq!(clock.until(Duration::ZERO), Duration::ZERO);
     assert!(clock.until(Duration::from_secs(3600)) > Duration::from_secs(3000));
     assert!(clock.instant(Duration::from_secs(1)).is_some());
     assert!(clock.instant(Duration::MAX).is_none());
+}
+
+/// A builder of an adapter's own.
+#[derive(Default)]
+struct Builder {
+    options: ClientOptions,
+}
+
+impl Builder {
+    mcp_runtime_common::mcp_client_settings!(self => self.options);
+}
+
+#[test]
+fn builders_of_adapters_have_the_same_setters() {
+    let builder = Builder::default().name("mine").env("A", "1").dir("/d");
+    assert_eq!(builder.options.config.name, "mine");
+    assert_eq!(builder.options.env.len(), 1);
+    assert_eq!(builder.options.dir.unwrap().to_str(), Some("/d"));
 }

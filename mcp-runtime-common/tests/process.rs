@@ -128,10 +128,9 @@ fn stderr_is_captured_unless_the_host_says_otherwise() {
     assert_eq!(words, "words\n");
 
     let own = std::fs::read_link("/proc/self/fd/2").unwrap();
-    for (policy, target) in [
-        (StderrPolicy::Null, "/dev/null"),
-        (StderrPolicy::Inherit, own.to_str().unwrap()),
-    ] {
+    for (policy, target) in
+        [(StderrPolicy::Null, "/dev/null"), (StderrPolicy::Inherit, own.to_str().unwrap())]
+    {
         let mut server = run(&sh("readlink /proc/$$/fd/2").stderr(policy));
         assert!(server.stderr.is_none());
         let mut out = String::new();
@@ -223,9 +222,7 @@ fn grandchildren_do_not_outlive_the_leader() {
 
 #[test]
 fn a_drop_ends_what_ignores_everything() {
-    let mut server = run(&sh(
-        "trap '' TERM; sleep 1000 & echo $!; while :; do wait; done",
-    ));
+    let mut server = run(&sh("trap '' TERM; sleep 1000 & echo $!; while :; do wait; done"));
     let grandchild = read_pid(&mut BufReader::new(&mut server.stdout));
     let pid = pid_of(&server.process);
     let begin = Instant::now();

@@ -52,30 +52,15 @@ impl tracing::Subscriber for Lines {
 fn each_event_has_a_level_and_its_fields() {
     let (process, call) = (ProcessId::new(2), CallId::new(3));
     let events = [
-        Event::EraDecided {
-            era: Era::Modern,
-            version: ProtocolVersion::V2026_07_28,
-        },
+        Event::EraDecided { era: Era::Modern, version: ProtocolVersion::V2026_07_28 },
         Event::ProbeUnanswered,
         Event::ProbeKilled(process),
-        Event::LineSkipped {
-            why: SkipReason::NotJson,
-            bytes: 7,
-        },
-        Event::MessageDropped {
-            why: "nobody asked",
-            method: Some(String::from("x/y")),
-        },
-        Event::MessageDropped {
-            why: "nobody asked",
-            method: None,
-        },
+        Event::LineSkipped { why: SkipReason::NotJson, bytes: 7 },
+        Event::MessageDropped { why: "nobody asked", method: Some(String::from("x/y")) },
+        Event::MessageDropped { why: "nobody asked", method: None },
         Event::ItemDropped(call),
         Event::Stderr(String::from("ERROR words")),
-        Event::Exited {
-            process,
-            status: ExitStatus::Code(1),
-        },
+        Event::Exited { process, status: ExitStatus::Code(1) },
     ];
     let lines = Lines::default();
     tracing::subscriber::with_default(lines.clone(), || {

@@ -7,7 +7,7 @@ mod windows;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
 use mcp_proto::{Command, IoFailure, StderrPolicy};
@@ -104,16 +104,21 @@ fn is_path(command: &Command) -> bool {
 
 /// The standard library would hand on a name with `=` as a shorter name and a longer value.
 fn check_env(command: &Command) -> io::Result<()> {
-    match command
-        .env
-        .keys()
-        .find(|name| name.is_empty() || name.contains('='))
-    {
-        Some(name) => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("an environment variable cannot be named {name:?}"),
-        )),
-        None => Ok(()),
+    let wrong = |name: &&String| name.is_empty() || name.contains('=');
+    command.env.keys().find(wrong).map_or(Ok(()), |name| {
+        let text = format!("an environment variable cannot be named {name:?}");
+        Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+    })
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.reap_within(DROP_GRACE).is_none() {
+            self.kill();
+            if self.reap_within(KILL_GRACE).is_none() {
+                self.leave_to_thread();
+            }
+        }
     }
 }
 
@@ -133,5 +138,12 @@ fn explain(command: &Command, error: &io::Error) -> String {
             format!("{error}: the program is there, but not the interpreter that it asks for")
         }
         _ => error.to_string(),
+    }
+}
+
+fn pipes(child: &mut Child) -> io::Result<(ChildStdin, ChildStdout)> {
+    match (child.stdin.take(), child.stdout.take()) {
+        (Some(stdin), Some(stdout)) => Ok((stdin, stdout)),
+        _ => Err(io::Error::other("the process has no pipes")),
     }
 }

@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use mcp_proto::ExitStatus;
@@ -13,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
-use super::{DROP_GRACE, KILL_GRACE, Launched};
+use super::Launched;
 
 /// A server process and the group that it leads.
 ///
@@ -22,7 +21,7 @@ use super::{DROP_GRACE, KILL_GRACE, Launched};
 /// the leader's number cannot belong to anybody else. A reaped process is never signalled again.
 ///
 /// Dropping it ends the process in any state, without a runtime, within about 120 ms: it waits
-/// [`DROP_GRACE`] for an exit (so close stdin before), then kills and reaps. The graceful end,
+/// [`DROP_GRACE`](super::DROP_GRACE) for an exit (so close stdin before), then kills and reaps. The graceful end,
 /// which takes longer, is the core's to direct.
 #[derive(Debug)]
 pub struct Process {
@@ -61,19 +60,14 @@ enum State {
 impl Process {
     pub(super) fn spawn(command: &mut std::process::Command) -> io::Result<Launched> {
         let mut child = command.process_group(0).spawn()?;
-        let Some(pid) = Pid::from_raw(child.id().cast_signed()) else {
-            return Err(io::Error::other("the process has no number"));
-        };
-        match pipes(&mut child).and_then(|pipes| Ok((pipes, watch(pid)?))) {
+        let pid = Pid::from_child(&child);
+        match super::pipes(&mut child).and_then(|pipes| Ok((pipes, watch(pid)?))) {
             Ok(((stdin, stdout), (exit, leader))) => Ok(Launched {
                 stdin,
                 stdout,
                 stderr: child.stderr.take(),
                 exit,
-                process: Process {
-                    leader,
-                    status: None,
-                },
+                process: Process { leader, status: None },
             }),
             Err(error) => {
                 // No descriptors are left to tell of its end, so it cannot stay.
@@ -108,7 +102,7 @@ impl Process {
                 State::Runs => None,
                 State::Ended(status) => {
                     self.leader.signal_group(Signal::KILL);
-                    self.leader.reap();
+                    self.leader.wait(WaitIdOptions::empty());
                     Some(status)
                 }
                 State::Gone => {
@@ -128,6 +122,20 @@ impl Process {
         self.try_reap()
     }
 
+    /// For the case that it hangs in the kernel, or that the machine is very busy. A thread waits
+    /// for it, so that no zombie stays; without a thread there is nothing left that could be done.
+    pub(super) fn leave_to_thread(&self) {
+        if let Ok(exit) = self.leader.exit.try_clone() {
+            let leader = Leader { exit, ..self.leader };
+            let wait = move || {
+                wait_readable(&leader.exit, None);
+                leader.wait(WaitIdOptions::empty());
+            };
+            let name = String::from("mcp-reaper");
+            let _ = std::thread::Builder::new().name(name).spawn(wait);
+        }
+    }
+
     fn signal(&mut self, signal: Signal) {
         if self.status.is_some() {
             return;
@@ -140,46 +148,20 @@ impl Process {
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        if self.reap_within(DROP_GRACE).is_some() {
-            return;
-        }
-        self.kill();
-        if self.reap_within(KILL_GRACE).is_some() {
-            return;
-        }
-        // It hangs in the kernel, or the machine is very busy. A thread waits for it, so that no
-        // zombie stays; without a thread there is nothing left that could be done.
-        if let Ok(leader) = self.leader.try_clone() {
-            let wait = move || {
-                wait_readable(&leader.exit, None);
-                leader.reap();
-            };
-            let name = String::from("mcp-reaper");
-            let _ = std::thread::Builder::new().name(name).spawn(wait);
-        }
-    }
-}
-
 impl Leader {
     fn look(&self) -> State {
         self.wait(WaitIdOptions::NOWAIT)
     }
 
-    fn reap(&self) {
-        self.wait(WaitIdOptions::empty());
-    }
-
     fn wait(&self, options: WaitIdOptions) -> State {
         let options = options | WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let mut id = match self.kind {
+            #[cfg(target_os = "linux")]
+            ExitFd::Pid => WaitId::PidFd(self.exit.as_fd()),
+            ExitFd::Pipe => WaitId::Pid(self.pid),
+        };
         loop {
-            let id = match self.kind {
-                #[cfg(target_os = "linux")]
-                ExitFd::Pid => WaitId::PidFd(self.exit.as_fd()),
-                ExitFd::Pipe => WaitId::Pid(self.pid),
-            };
-            match waitid(id, options) {
+            match waitid(id.clone(), options) {
                 Ok(None) => return State::Runs,
                 Ok(Some(end)) => {
                     let code = end.exit_status().map(ExitStatus::Code);
@@ -187,6 +169,9 @@ impl Leader {
                     return State::Ended(status.unwrap_or(ExitStatus::Unknown));
                 }
                 Err(Errno::INTR) => {}
+                Err(Errno::CHILD) => return State::Gone,
+                // A kernel or a sandbox that knows the descriptor, but not how to wait for it.
+                Err(_) if !matches!(id, WaitId::Pid(_)) => id = WaitId::Pid(self.pid),
                 Err(_) => return State::Gone,
             }
         }
@@ -204,18 +189,6 @@ impl Leader {
         if rustix::process::test_kill_process(self.pid) == Err(Errno::SRCH) {
             self.signal_group(signal);
         }
-    }
-
-    fn try_clone(&self) -> io::Result<Self> {
-        let exit = self.exit.try_clone()?;
-        Ok(Leader { exit, ..*self })
-    }
-}
-
-fn pipes(child: &mut Child) -> io::Result<(std::process::ChildStdin, std::process::ChildStdout)> {
-    match (child.stdin.take(), child.stdout.take()) {
-        (Some(stdin), Some(stdout)) => Ok((stdin, stdout)),
-        _ => Err(io::Error::other("the process has no pipes")),
     }
 }
 
@@ -238,15 +211,13 @@ fn exit_fd(pid: Pid) -> io::Result<(OwnedFd, ExitFd)> {
 /// ignores SIGCHLD.
 fn watch_by_thread(pid: Pid) -> io::Result<OwnedFd> {
     let (exit, ended) = io::pipe()?;
-    std::thread::Builder::new()
-        .name(String::from("mcp-exit"))
-        .spawn(move || {
-            // Only looks: the process is reaped by its owner.
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
-            // A closed pipe alone counts as "hung up", which is "readable" not everywhere.
-            let _ = io::Write::write(&mut &ended, b"!");
-        })?;
+    std::thread::Builder::new().name(String::from("mcp-exit")).spawn(move || {
+        // Only looks: the process is reaped by its owner.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
+        // A closed pipe alone counts as "hung up", which is "readable" not everywhere.
+        let _ = io::Write::write(&mut &ended, b"!");
+    })?;
     Ok(exit.into())
 }
 
@@ -266,8 +237,7 @@ fn wait_readable(fd: &OwnedFd, time: Option<Duration>) -> bool {
 }
 
 pub(super) fn is_executable(file: &Path) -> bool {
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Makes reads and writes of a pipe return at once instead of waiting.
@@ -291,10 +261,7 @@ mod tests {
         let pid = Pid::from_child(&child);
         let (exit, kind) = (watch_by_thread(pid).unwrap(), ExitFd::Pipe);
         let leader = Leader { pid, exit, kind };
-        let mut process = Process {
-            leader,
-            status: None,
-        };
+        let mut process = Process { leader, status: None };
         assert_eq!(process.try_reap(), None);
         assert_eq!(process.reap_within(Duration::ZERO), None);
         drop(child.stdin.take());

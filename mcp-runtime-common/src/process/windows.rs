@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mcp_proto::ExitStatus;
 
-use super::{DROP_GRACE, KILL_GRACE, Launched};
+use super::Launched;
 
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
@@ -21,15 +21,8 @@ pub struct Process {
 impl Process {
     pub(super) fn spawn(command: &mut std::process::Command) -> io::Result<Launched> {
         let mut child = command.creation_flags(CREATE_NO_WINDOW).spawn()?;
-        match (child.stdin.take(), child.stdout.take()) {
-            (Some(stdin), Some(stdout)) => Ok(Launched {
-                stdin,
-                stdout,
-                stderr: child.stderr.take(),
-                process: Process { child },
-            }),
-            _ => Err(io::Error::other("the process has no pipes")),
-        }
+        let (stdin, stdout) = super::pipes(&mut child)?;
+        Ok(Launched { stdin, stdout, stderr: child.stderr.take(), process: Process { child } })
     }
 
     /// The operating system's number of the process.
@@ -67,13 +60,6 @@ impl Process {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-}
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        if self.reap_within(DROP_GRACE).is_none() {
-            self.kill();
-            let _ = self.reap_within(KILL_GRACE);
-        }
-    }
+    pub(super) fn leave_to_thread(&self) {}
 }
