@@ -5,4 +5,5 @@ pub mod pipe;
 #[cfg(target_os = "linux")]
 pub mod processes;
 pub mod quickstart;
+pub mod requirements;
 pub mod script;

@@ -66,12 +66,7 @@ impl Quickstart {
         if words.next().is_some() {
             return Err(USAGE.into());
         }
-        Ok(Quickstart {
-            era,
-            target,
-            tool,
-            arguments,
-        })
+        Ok(Quickstart { era, target, tool, arguments })
     }
 
     /// Prints who the server is and what tools it has, and decides which is called, and how. The
@@ -109,12 +104,9 @@ impl Quickstart {
 
 fn itself() -> Result<Target, Failure> {
     let program = std::env::current_exe()?.into_os_string();
-    let program = program
-        .into_string()
-        .map_err(|path| format!("{} is not valid Unicode", path.display()))?;
-    Ok(Command::new(program)
-        .args(["--demo-server", "stdio"])
-        .into())
+    let program =
+        program.into_string().map_err(|path| format!("{} is not valid Unicode", path.display()))?;
+    Ok(Command::new(program).args(["--demo-server", "stdio"]).into())
 }
 
 fn arguments(text: &str) -> Result<Map<String, Value>, Failure> {
@@ -145,11 +137,7 @@ fn listed(name: &str, description: Option<&str>) -> String {
 /// Whether this is a tool that adds two numbers called `a` and `b`.
 fn adds(tool: &Tool) -> bool {
     let properties = tool.input_schema.member("properties");
-    let takes = |name| {
-        properties
-            .as_ref()
-            .is_some_and(|it| it.member(name).is_some())
-    };
+    let takes = |name| properties.as_ref().is_some_and(|it| it.member(name).is_some());
     tool.name == "add" && takes("a") && takes("b")
 }
 

@@ -46,10 +46,7 @@ fn first_line(child: &mut Child) -> (BufReader<ChildStdout>, Value) {
 /// Sends a signal by the shell's own `kill`, whose status tells whether there is such a process.
 fn kill(signal: &str, pid: u64) -> bool {
     let line = format!("kill -{signal} {pid}");
-    let status = Command::new("sh")
-        .args(["-c", &line])
-        .stderr(Stdio::null())
-        .status();
+    let status = Command::new("sh").args(["-c", &line]).stderr(Stdio::null()).status();
     status.unwrap().success()
 }
 
@@ -57,18 +54,10 @@ const REQUEST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\n";
 
 #[test]
 fn a_script_plays_over_the_standard_streams() {
-    let script = Script::new()
-        .expect("a")
-        .bytes(b"\xff\n")
-        .result("{}")
-        .stderr("a word\n")
-        .exit(5);
+    let script = Script::new().expect("a").bytes(b"\xff\n").result("{}").stderr("a word\n").exit(5);
     let output = play(script, REQUEST);
     assert_eq!(output.status.code(), Some(5));
-    assert_eq!(
-        output.stdout,
-        b"\xff\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"
-    );
+    assert_eq!(output.stdout, b"\xff\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
     assert_eq!(output.stderr, b"a word\n");
 }
 
@@ -88,13 +77,9 @@ fn the_exit_status_tells_a_failed_play() {
 
 #[test]
 fn a_command_line_that_makes_no_sense_is_refused() {
-    for arguments in [
-        &[][..],
-        &["--inline"],
-        &["--inline", "{}"],
-        &["--script", "/none"],
-        &["-x", "y"],
-    ] {
+    for arguments in
+        [&[][..], &["--inline"], &["--inline", "{}"], &["--script", "/none"], &["-x", "y"]]
+    {
         let output = Command::new(SCRIPTED).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(!output.stderr.is_empty());
@@ -107,26 +92,15 @@ fn a_script_may_come_from_a_file() {
     let path = folder.path().join("script.json");
     let script = Script::new().expect("a").exit(4);
     fs::write(&path, serde_json::to_string(&script).unwrap()).unwrap();
-    let argv = [
-        SCRIPTED.to_owned(),
-        "--script".to_owned(),
-        path.display().to_string(),
-    ];
+    let argv = [SCRIPTED.to_owned(), "--script".to_owned(), path.display().to_string()];
     let mut child = spawn(&argv);
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(REQUEST.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(REQUEST.as_bytes()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(4));
 }
 
 #[test]
 fn the_server_can_tell_how_it_was_started() {
-    let script = Script::new()
-        .expect("a")
-        .result(r#"[$argv,$env.SCRIPTED_WORD,$cwd,$pid]"#);
+    let script = Script::new().expect("a").result(r#"[$argv,$env.SCRIPTED_WORD,$cwd,$pid]"#);
     let arguments = ["a b", "c\"d", "", "%PATH%", "--", "$id"];
     let argv = Program::new(SCRIPTED, script).arguments(arguments).argv();
     let folder = tempfile::tempdir().unwrap();
@@ -139,12 +113,7 @@ fn the_server_can_tell_how_it_was_started() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(REQUEST.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(REQUEST.as_bytes()).unwrap();
     let (_, answer) = first_line(&mut child);
     let expected = json!([arguments, "wörd", folder.to_str().unwrap(), child.id()]);
     assert_eq!(answer["result"], expected);
@@ -154,20 +123,10 @@ fn the_server_can_tell_how_it_was_started() {
 #[test]
 fn the_command_line_survives_a_shell() {
     let script = Script::new().expect("a").result("$argv").exit(0);
-    let line = Program::new(SCRIPTED, script)
-        .arguments(["it's", "a \"b\""])
-        .line();
+    let line = Program::new(SCRIPTED, script).arguments(["it's", "a \"b\""]).line();
     let mut child = spawn(&["sh".to_owned(), "-c".to_owned(), line]);
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(REQUEST.as_bytes())
-        .unwrap();
-    assert_eq!(
-        first_line(&mut child).1["result"],
-        json!(["it's", "a \"b\""])
-    );
+    child.stdin.take().unwrap().write_all(REQUEST.as_bytes()).unwrap();
+    assert_eq!(first_line(&mut child).1["result"], json!(["it's", "a \"b\""]));
     child.wait().unwrap();
 }
 
@@ -187,18 +146,12 @@ fn what_was_received_is_in_the_transcript_also_after_a_kill() {
     assert_eq!(transcript.methods(), ["a"]);
     assert_eq!(transcript.ending(), None);
 
-    let argv = Program::new(SCRIPTED, Script::new())
-        .transcript(&path)
-        .argv();
+    let argv = Program::new(SCRIPTED, Script::new()).transcript(&path).argv();
     let mut child = spawn(&argv);
     child.stdin.take().unwrap().write_all(b"\xff\n").unwrap();
     assert!(child.wait().unwrap().success());
     let transcript = Transcript::load(&path).unwrap();
-    assert_eq!(
-        transcript.lines(),
-        [REQUEST.as_bytes(), b"\xff\n"],
-        "appended"
-    );
+    assert_eq!(transcript.lines(), [REQUEST.as_bytes(), b"\xff\n"], "appended");
     assert_eq!(transcript.ending(), Some(&Ending::Finished));
 }
 
@@ -216,16 +169,8 @@ fn a_server_can_close_one_of_its_streams_and_live() {
     let mut child = spawn(&Program::new(SCRIPTED, script).argv());
     let mut rest = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut rest).unwrap();
-    assert_eq!(
-        rest, b"",
-        "the end of the stream, while the process waits for input"
-    );
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(REQUEST.as_bytes())
-        .unwrap();
+    assert_eq!(rest, b"", "the end of the stream, while the process waits for input");
+    child.stdin.take().unwrap().write_all(REQUEST.as_bytes()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(7));
 
     let script = Script::new().close_stdin().send("1").hang();
@@ -243,10 +188,7 @@ fn a_grandchild_outlives_the_server_and_can_be_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pid");
     let script = Script::new()
-        .step(Step::Grandchild {
-            pid_file: Some(path.clone()),
-            keeps_pipes: false,
-        })
+        .step(Step::Grandchild { pid_file: Some(path.clone()), keeps_pipes: false })
         .grandchild()
         .send("$grandchild")
         .exit(0);
@@ -268,10 +210,7 @@ fn a_grandchild_outlives_the_server_and_can_be_found() {
 #[test]
 fn a_grandchild_may_keep_the_pipes_open() {
     let script = Script::new()
-        .step(Step::Grandchild {
-            pid_file: None,
-            keeps_pipes: true,
-        })
+        .step(Step::Grandchild { pid_file: None, keeps_pipes: true })
         .send("$grandchild")
         .exit(0);
     let mut child = spawn(&Program::new(SCRIPTED, script).argv());
@@ -291,11 +230,7 @@ fn a_shell_makes_it_deaf_to_sigterm() {
     assert_eq!(pid, child.id(), "the shell has become the server");
     assert!(kill("TERM", u64::from(child.id())));
     drop(child.stdin.take());
-    assert_eq!(
-        child.wait().unwrap().code(),
-        Some(3),
-        "it lived to see its input end"
-    );
+    assert_eq!(child.wait().unwrap().code(), Some(3), "it lived to see its input end");
 }
 
 #[test]
@@ -318,18 +253,12 @@ fn the_demo_server_is_a_program() {
     let argv: Vec<String> = argv.map(str::to_owned).to_vec();
     let mut child = spawn(&argv);
     let mut stdin = child.stdin.take().unwrap();
-    stdin
-        .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
-        .unwrap();
+    stdin.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
     assert_eq!(first_line(&mut child).1["result"], json!({}));
     drop(stdin);
     assert!(child.wait().unwrap().success(), "it ends with its input");
 
     let output = Command::new(DEMO).args(["http", "8080"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("not built yet")
-    );
+    assert!(String::from_utf8(output.stderr).unwrap().contains("not built yet"));
 }

@@ -16,10 +16,9 @@ impl Demo {
         match (method, self.handshake) {
             ("ping", _) => answer(json!({})),
             ("initialize", Handshake::None) => answer(self.initialize(params)?),
-            ("initialize", _) => Err(Failure::new(
-                INVALID_REQUEST,
-                "Invalid request: already initialized",
-            )),
+            ("initialize", _) => {
+                Err(Failure::new(INVALID_REQUEST, "Invalid request: already initialized"))
+            }
             (_, Handshake::Complete(revision)) => self.call_method(revision, id, method, params),
             (_, Handshake::Answered(_)) => Err(Failure::new(
                 INVALID_REQUEST,

@@ -70,11 +70,7 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
-        Failure {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Failure { code, message: message.into(), data: None }
     }
 
     pub(super) fn invalid_params(message: impl Into<String>) -> Self {
@@ -125,11 +121,7 @@ impl Outgoing {
     pub(super) fn padded(message: &Value, mark: &str, filler: u64) -> Option<Self> {
         let text = message.to_string();
         let (before, after) = text.rsplit_once(mark)?;
-        Some(Outgoing::Padded {
-            before: before.to_owned(),
-            filler,
-            after: after.to_owned(),
-        })
+        Some(Outgoing::Padded { before: before.to_owned(), filler, after: after.to_owned() })
     }
 
     /// The message as a value, with the run filled in: for tests, and for small ones.
@@ -149,11 +141,7 @@ impl Outgoing {
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Outgoing::Message(message) => out.write_all(message.to_string().as_bytes()),
-            Outgoing::Padded {
-                before,
-                filler,
-                after,
-            } => {
+            Outgoing::Padded { before, filler, after } => {
                 out.write_all(before.as_bytes())?;
                 fill(out, b'x', *filler)?;
                 out.write_all(after.as_bytes())

@@ -117,10 +117,7 @@ pub struct Demo {
 impl Demo {
     /// A server to which nobody has spoken yet.
     pub fn new(options: Options) -> Self {
-        Demo {
-            options,
-            handshake: Handshake::None,
-        }
+        Demo { options, handshake: Handshake::None }
     }
 
     /// Takes one message (a line, or the body of a POST) and says what to do about it.

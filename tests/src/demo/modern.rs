@@ -68,16 +68,12 @@ impl Demo {
         let version = version.ok_or_else(|| required(PROTOCOL_VERSION))?;
         if version != Revision::MODERN.name() {
             let text = format!("Unsupported protocol version: {version}");
-            return Err(
-                Failure::new(UNSUPPORTED_PROTOCOL_VERSION, text).with_data(json!({
-                    "supported": self.supported_versions(),
-                    "requested": version,
-                })),
-            );
+            return Err(Failure::new(UNSUPPORTED_PROTOCOL_VERSION, text).with_data(json!({
+                "supported": self.supported_versions(),
+                "requested": version,
+            })));
         }
         let capabilities = meta.get(CLIENT_CAPABILITIES).filter(|it| it.is_object());
-        capabilities
-            .map(drop)
-            .ok_or_else(|| required(CLIENT_CAPABILITIES))
+        capabilities.map(drop).ok_or_else(|| required(CLIENT_CAPABILITIES))
     }
 }

@@ -29,11 +29,7 @@ struct Running {
 impl<W: Write + Send + 'static> Runner<W> {
     /// A server that writes to `output`.
     pub fn new(options: Options, output: Arc<Mutex<W>>) -> Self {
-        Runner {
-            demo: Demo::new(options),
-            output,
-            calls: BTreeMap::new(),
-        }
+        Runner { demo: Demo::new(options), output, calls: BTreeMap::new() }
     }
 
     /// Takes one message and does what it asks for.
@@ -108,33 +104,22 @@ struct Stop {
 
 impl Stop {
     fn request(&self) {
-        *self
-            .requested
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = true;
+        *self.requested.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
     }
 
     /// Lets the time pass, unless a stop comes first; says whether one has.
     fn wait(&self, pause: Duration) -> bool {
-        let requested = self
-            .requested
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let requested = self.requested.lock().unwrap_or_else(PoisonError::into_inner);
         if pause.is_zero() {
             return *requested;
         }
-        let outcome = self
-            .changed
-            .wait_timeout_while(requested, pause, |requested| !*requested);
+        let outcome = self.changed.wait_timeout_while(requested, pause, |requested| !*requested);
         *outcome.unwrap_or_else(PoisonError::into_inner).0
     }
 
     fn wait_for_it(&self) {
-        let requested = self
-            .requested
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let requested = self.requested.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = self.changed.wait_while(requested, |requested| !*requested);
         drop(outcome.unwrap_or_else(PoisonError::into_inner));
     }

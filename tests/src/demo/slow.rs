@@ -30,14 +30,7 @@ impl SlowCall {
         worded: bool,
         answer: Outgoing,
     ) -> Self {
-        SlowCall {
-            id,
-            token,
-            plan,
-            done: 0,
-            worded,
-            answer: Some(answer),
-        }
+        SlowCall { id, token, plan, done: 0, worded, answer: Some(answer) }
     }
 
     /// The id of the request that asked for it.

@@ -19,10 +19,7 @@ struct Client {
 
 impl Client {
     fn new(options: Options) -> Self {
-        Client {
-            demo: Demo::new(options),
-            next_id: 1,
-        }
+        Client { demo: Demo::new(options), next_id: 1 }
     }
 
     /// Speaks to a server that has done the handshake of this revision.
@@ -92,18 +89,11 @@ fn initialize(version: &str) -> Value {
 }
 
 fn only(eras: Eras) -> Options {
-    Options {
-        eras,
-        ..Options::default()
-    }
+    Options { eras, ..Options::default() }
 }
 
 fn text(result: &Value) -> &str {
-    assert_eq!(
-        result["content"].as_array().map(Vec::len),
-        Some(1),
-        "{result}"
-    );
+    assert_eq!(result["content"].as_array().map(Vec::len), Some(1), "{result}");
     result["content"][0]["text"].as_str().unwrap()
 }
 
@@ -125,10 +115,7 @@ fn the_tools_answer() {
     let added = client.call("add", json!({ "a": 0.5, "b": 1 }));
     assert_eq!(added["structuredContent"], json!({ "sum": 1.5 }));
     let added = client.call("add", json!({ "a": i64::MAX, "b": 1 }));
-    assert_eq!(
-        added["structuredContent"]["sum"].as_f64(),
-        Some(i64::MAX as f64)
-    );
+    assert_eq!(added["structuredContent"]["sum"].as_f64(), Some(i64::MAX as f64));
     let failed = client.call("fail", json!({}));
     assert_eq!(failed["isError"], true);
     assert!(!text(&failed).is_empty());
@@ -164,21 +151,11 @@ fn a_blob_is_written_without_being_held() {
     let params = json!({ "name": "blob", "arguments": { "bytes": bytes } });
     let request = json!({ "jsonrpc": "2.0", "id": "<blob>", "method": "tools/call", "params": with_meta(params) });
     let actions = demo.receive(request.to_string().as_bytes());
-    let [
-        Action::Send(Outgoing::Padded {
-            before,
-            filler,
-            after,
-        }),
-    ] = &actions[..]
-    else {
+    let [Action::Send(Outgoing::Padded { before, filler, after })] = &actions[..] else {
         panic!("{actions:?}");
     };
     assert_eq!(*filler, bytes);
-    assert!(
-        before.contains(r#""id":"<blob>""#) && before.ends_with('"'),
-        "{before}"
-    );
+    assert!(before.contains(r#""id":"<blob>""#) && before.ends_with('"'), "{before}");
     assert!(after.starts_with('"'), "{after}");
 }
 
@@ -220,10 +197,7 @@ fn lists_come_whole_or_in_pages() {
         let whole = Client::new(Options::default()).ask_modern(method, json!({}));
         let whole = &whole["result"];
         assert_eq!(whole.get("nextCursor"), None);
-        let mut paged = Client::new(Options {
-            page_size: Some(2),
-            ..Options::default()
-        });
+        let mut paged = Client::new(Options { page_size: Some(2), ..Options::default() });
         let (mut collected, mut params) = (Vec::new(), json!({}));
         loop {
             let page = paged.ask_modern(method, params)["result"].take();
@@ -283,11 +257,7 @@ fn a_slow_call_blocks_nobody_and_ends_when_cancelled() {
         serde_json::from_str::<Value>(&line).unwrap()
     };
     let hour = 3_600_000;
-    ask(
-        json!(1),
-        "slow",
-        json!({ "until_cancelled": true, "steps": 0 }),
-    );
+    ask(json!(1), "slow", json!({ "until_cancelled": true, "steps": 0 }));
     ask(json!("1"), "slow", json!({ "millis": hour }));
     ask(json!(2), "echo", json!({ "message": "meanwhile" }));
     assert_eq!(answer()["id"], 2);
@@ -341,14 +311,7 @@ fn the_command_line_says_what_it_cannot_do() {
     let options = parse("stdio --era legacy --page-size 2").unwrap();
     assert_eq!((options.eras, options.page_size), (Eras::Legacy, Some(2)));
     assert!(parse("http 8080").unwrap_err().contains("not built yet"));
-    for wrong in [
-        "",
-        "tcp",
-        "stdio --era",
-        "stdio --era old",
-        "stdio --page-size 0",
-        "stdio x",
-    ] {
+    for wrong in ["", "tcp", "stdio --era", "stdio --era old", "stdio --page-size 0", "stdio x"] {
         let message = parse(wrong).unwrap_err();
         assert!(message.contains("usage: demo stdio"), "{wrong}: {message}");
     }

@@ -127,10 +127,7 @@ fn the_waiting_helpers_return_when_the_pipe_is_full_or_closed() {
     block_on(poll_fn(|cx| Pin::new(&mut writer).poll_close(cx))).unwrap();
     closing.join().unwrap();
     writer.wait_full();
-    assert_eq!(
-        writer.write(b"d").unwrap_err().kind(),
-        ErrorKind::BrokenPipe
-    );
+    assert_eq!(writer.write(b"d").unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
 
 #[test]
@@ -169,10 +166,7 @@ fn a_pending_reader_is_woken_once_by_a_write_and_by_the_close() {
 fn a_pending_writer_is_woken_by_a_read_and_by_the_close() {
     let (mut writer, mut reader) = pipe(2);
     let (count, waker) = Count::pair();
-    assert_eq!(
-        poll_write(&mut writer, &waker, b"abc"),
-        Poll::Ready(Some(2))
-    );
+    assert_eq!(poll_write(&mut writer, &waker, b"abc"), Poll::Ready(Some(2)));
     assert_eq!(poll_write(&mut writer, &waker, b"c"), Poll::Pending);
     assert_eq!(reader.read(&mut [0; 1]).unwrap(), 1);
     assert_eq!(count.get(), 1);
@@ -240,22 +234,16 @@ fn tokio_reads_and_writes_it_too() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     let (mut writer, mut reader) = pipe(64);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let received = runtime.block_on(async move {
         let writing = tokio::spawn(async move {
-            AsyncWriteExt::write_all(&mut writer, &sample(5_000))
-                .await
-                .unwrap();
+            AsyncWriteExt::write_all(&mut writer, &sample(5_000)).await.unwrap();
             writer.shutdown().await.unwrap();
             // Held open on purpose: the reader's end of stream comes from the shutdown.
             writer
         });
         let mut received = Vec::new();
-        AsyncReadExt::read_to_end(&mut reader, &mut received)
-            .await
-            .unwrap();
+        AsyncReadExt::read_to_end(&mut reader, &mut received).await.unwrap();
         writing.await.unwrap();
         received
     });

@@ -81,10 +81,7 @@ impl Script {
 
     /// A legacy server that has refused the probe and done the handshake of this revision.
     pub fn legacy(version: &str) -> Self {
-        Script::new()
-            .expect("server/discover")
-            .error(-32601, "Method not found")
-            .handshake(version)
+        Script::new().expect("server/discover").error(-32601, "Method not found").handshake(version)
     }
 
     /// The steps, in order.
@@ -106,26 +103,17 @@ impl Script {
 
     /// Reads one line, which must be a request or notification of this method.
     pub fn expect(self, method: &str) -> Self {
-        self.step(Step::Expect {
-            method: method.to_owned(),
-            label: None,
-        })
+        self.step(Step::Expect { method: method.to_owned(), label: None })
     }
 
     /// The same, remembered under a name beside the last one: `$label.id`, `$label.token`.
     pub fn expect_as(self, method: &str, label: &str) -> Self {
-        self.step(Step::Expect {
-            method: method.to_owned(),
-            label: Some(label.to_owned()),
-        })
+        self.step(Step::Expect { method: method.to_owned(), label: Some(label.to_owned()) })
     }
 
     /// Reads lines until one is a request or notification of this method.
     pub fn wait_for(self, method: &str) -> Self {
-        self.step(Step::WaitFor {
-            method: method.to_owned(),
-            label: None,
-        })
+        self.step(Step::WaitFor { method: method.to_owned(), label: None })
     }
 
     /// Reads one line, which must be the client's answer to the request with this id (JSON text,
@@ -136,9 +124,7 @@ impl Script {
 
     /// Reads one line, which must be of this method, and answers it as the demo server does.
     pub fn answer(self, method: &str) -> Self {
-        self.step(Step::Answer {
-            method: Some(method.to_owned()),
-        })
+        self.step(Step::Answer { method: Some(method.to_owned()) })
     }
 
     /// Reads one line, whatever it is, and answers it as the demo server does.
@@ -158,55 +144,37 @@ impl Script {
 
     /// The legacy handshake, answered with this revision.
     pub fn handshake(self, version: &str) -> Self {
-        self.step(Step::Handshake {
-            version: version.to_owned(),
-        })
+        self.step(Step::Handshake { version: version.to_owned() })
     }
 
     /// Sends a line, its names filled in.
     pub fn send(self, line: &str) -> Self {
-        self.step(Step::Line {
-            text: line.to_owned(),
-            chunk: None,
-        })
+        self.step(Step::Line { text: line.to_owned(), chunk: None })
     }
 
     /// Sends a line in pieces of so many bytes, each flushed.
     pub fn send_in_chunks(self, line: &str, chunk: usize) -> Self {
-        self.step(Step::Line {
-            text: line.to_owned(),
-            chunk: Some(chunk),
-        })
+        self.step(Step::Line { text: line.to_owned(), chunk: Some(chunk) })
     }
 
     /// Sends exactly these bytes, no newline added.
     pub fn bytes(self, bytes: impl AsRef<[u8]>) -> Self {
-        self.step(Step::Bytes {
-            bytes: bytes.as_ref().to_vec(),
-            chunk: None,
-        })
+        self.step(Step::Bytes { bytes: bytes.as_ref().to_vec(), chunk: None })
     }
 
     /// Sends exactly these bytes in pieces, each flushed.
     pub fn bytes_in_chunks(self, bytes: impl AsRef<[u8]>, chunk: usize) -> Self {
-        self.step(Step::Bytes {
-            bytes: bytes.as_ref().to_vec(),
-            chunk: Some(chunk),
-        })
+        self.step(Step::Bytes { bytes: bytes.as_ref().to_vec(), chunk: Some(chunk) })
     }
 
     /// Answers the last expected request with this result (JSON text with names).
     pub fn result(self, result: &str) -> Self {
-        self.send(&format!(
-            r#"{{"jsonrpc":"2.0","id":$id,"result":{result}}}"#
-        ))
+        self.send(&format!(r#"{{"jsonrpc":"2.0","id":$id,"result":{result}}}"#))
     }
 
     /// Answers the request that was expected under this name.
     pub fn result_for(self, label: &str, result: &str) -> Self {
-        self.send(&format!(
-            r#"{{"jsonrpc":"2.0","id":${label}.id,"result":{result}}}"#
-        ))
+        self.send(&format!(r#"{{"jsonrpc":"2.0","id":${label}.id,"result":{result}}}"#))
     }
 
     /// Answers the last expected request with one text content, given as JSON (`"\"hi\""`,
@@ -228,9 +196,7 @@ impl Script {
 
     /// Sends a notification; its `params` are JSON text with names.
     pub fn notify(self, method: &str, params: &str) -> Self {
-        self.send(&format!(
-            r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#
-        ))
+        self.send(&format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#))
     }
 
     /// Asks the client something; `id` and `params` are JSON text with names.
@@ -242,9 +208,7 @@ impl Script {
 
     /// Writes text to stderr.
     pub fn stderr(self, text: &str) -> Self {
-        self.step(Step::Stderr {
-            bytes: text.as_bytes().to_vec(),
-        })
+        self.step(Step::Stderr { bytes: text.as_bytes().to_vec() })
     }
 
     /// Writes the same byte many times, from a buffer of fixed size.
@@ -254,10 +218,7 @@ impl Script {
 
     /// Plays a block several times.
     pub fn repeat(self, times: u64, block: Script) -> Self {
-        self.step(Step::Repeat {
-            times,
-            steps: block.steps,
-        })
+        self.step(Step::Repeat { times, steps: block.steps })
     }
 
     /// Closes the server's output: the client sees the end of the stream.
@@ -309,17 +270,12 @@ impl Script {
 
     /// Waits until the test opens the gate of this name ([`Playing::open`]). In memory only.
     pub fn gate(self, name: &str) -> Self {
-        self.step(Step::Gate {
-            name: name.to_owned(),
-        })
+        self.step(Step::Gate { name: name.to_owned() })
     }
 
     /// Starts a process that sleeps, and writes `grandchild PID` to stderr.
     pub fn grandchild(self) -> Self {
-        self.step(Step::Grandchild {
-            pid_file: None,
-            keeps_pipes: false,
-        })
+        self.step(Step::Grandchild { pid_file: None, keeps_pipes: false })
     }
 }
 

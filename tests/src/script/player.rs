@@ -124,10 +124,7 @@ impl<R: Read, S: Stage> Player<R, S> {
                 Ok(())
             }
             Step::Gate { name } => self.stage.gate(name).map_err(Ending::Failed),
-            Step::Grandchild {
-                pid_file,
-                keeps_pipes,
-            } => {
+            Step::Grandchild { pid_file, keeps_pipes } => {
                 let pid = self.grandchild(*keeps_pipes)?;
                 match pid_file {
                     Some(path) => outcome(std::fs::write(path, pid.to_string())),
@@ -213,8 +210,7 @@ impl<R: Read, S: Stage> Player<R, S> {
         self.names.remember(&message, None);
         message["params"]["protocolVersion"] = version.into();
         outcome(self.runner.receive(message.to_string().as_bytes()))?;
-        self.expect("notifications/initialized", None, false)
-            .map(drop)
+        self.expect("notifications/initialized", None, false).map(drop)
     }
 
     fn drain(&mut self) -> Played {
@@ -264,11 +260,7 @@ impl<R: Read, S: Stage> Player<R, S> {
             return Err(Ending::Failed(what.to_owned()));
         }
         let pipe = || {
-            if keeps_pipes {
-                Stdio::inherit()
-            } else {
-                Stdio::null()
-            }
+            if keeps_pipes { Stdio::inherit() } else { Stdio::null() }
         };
         let spawned = Command::new("sleep")
             .arg("300")

@@ -36,10 +36,7 @@ impl Script {
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
         let thread = thread::spawn(move || self.play_on(&theirs, reader, writer));
-        Playing {
-            shared,
-            thread: Some(thread),
-        }
+        Playing { shared, thread: Some(thread) }
     }
 
     /// Plays on a thread of its own, over pipes in memory of this capacity; the client's end is
@@ -92,10 +89,7 @@ impl Playing {
             .wait(|state| is_met(&state.transcript) || state.transcript.ending().is_some());
         let transcript = state.transcript.clone();
         drop(state);
-        assert!(
-            is_met(&transcript),
-            "the play ended before that: {transcript:?}"
-        );
+        assert!(is_met(&transcript), "the play ended before that: {transcript:?}");
         transcript
     }
 

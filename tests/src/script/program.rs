@@ -22,12 +22,7 @@ pub struct Program {
 impl Program {
     /// The program at this path, playing this script.
     pub fn new(path: impl Into<PathBuf>, script: Script) -> Self {
-        Program {
-            path: path.into(),
-            script,
-            transcript: None,
-            arguments: Vec::new(),
-        }
+        Program { path: path.into(), script, transcript: None, arguments: Vec::new() }
     }
 
     /// Appends what the server receives to this file

@@ -9,21 +9,12 @@ use crate::demo;
 /// One step. The methods of [`Script`](super::Script) that add them say what each is for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(
-    missing_docs,
-    reason = "the fields are the arguments of Script's methods"
-)]
+#[allow(missing_docs, reason = "the fields are the arguments of Script's methods")]
 pub enum Step {
     /// The next line is of this method.
-    Expect {
-        method: String,
-        label: Option<String>,
-    },
+    Expect { method: String, label: Option<String> },
     /// A later line is of this method.
-    WaitFor {
-        method: String,
-        label: Option<String>,
-    },
+    WaitFor { method: String, label: Option<String> },
     /// The next line is the client's answer to this id.
     ExpectResponse { id: String },
     /// The next line is answered by the demo server.
@@ -74,10 +65,7 @@ pub enum Step {
     /// A process that sleeps for five minutes, in the server's process group. Its pid goes into
     /// the file, or else as a line to stderr. One that keeps the pipes holds the server's stdout
     /// and stderr open after the server is gone.
-    Grandchild {
-        pid_file: Option<PathBuf>,
-        keeps_pipes: bool,
-    },
+    Grandchild { pid_file: Option<PathBuf>, keeps_pipes: bool },
 }
 
 /// Where filler goes.

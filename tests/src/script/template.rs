@@ -18,10 +18,7 @@ pub(super) struct Names {
 impl Names {
     /// Nothing has been expected yet.
     pub(super) fn new(argv: Vec<String>) -> Self {
-        Names {
-            argv,
-            ..Names::default()
-        }
+        Names { argv, ..Names::default() }
     }
 
     /// Remembers a message that was expected.
@@ -70,9 +67,7 @@ impl Names {
             "n" => self.counters.last().map(|counter| json!(counter)),
             "pid" => Some(json!(std::process::id())),
             "argv" => Some(json!(self.argv)),
-            "cwd" => std::env::current_dir()
-                .ok()
-                .map(|cwd| json!(cwd.to_string_lossy())),
+            "cwd" => std::env::current_dir().ok().map(|cwd| json!(cwd.to_string_lossy())),
             "env" => Some(environment()),
             "grandchild" => self.grandchild.map(|pid| json!(pid)),
             label => self.labelled.get(label).cloned(),
@@ -93,10 +88,9 @@ fn step_into(value: &Value, segment: &str) -> Option<Value> {
         (Some(inner), _, _) => Some(inner.clone()),
         (None, "string", Value::String(_)) => Some(value.clone()),
         (None, "string", _) => Some(Value::String(value.to_string())),
-        (None, "float", Value::Number(number)) => number
-            .as_f64()
-            .and_then(Number::from_f64)
-            .map(Value::Number),
+        (None, "float", Value::Number(number)) => {
+            number.as_f64().and_then(Number::from_f64).map(Value::Number)
+        }
         _ => None,
     }
 }
@@ -120,9 +114,7 @@ fn name_length(text: &str) -> usize {
 
 fn environment() -> Value {
     let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
-    std::env::vars_os()
-        .map(|(name, value)| (text(name), Value::String(text(value))))
-        .collect()
+    std::env::vars_os().map(|(name, value)| (text(name), Value::String(text(value)))).collect()
 }
 
 #[cfg(test)]
@@ -160,11 +152,7 @@ mod tests {
     #[test]
     fn strings_are_left_alone() {
         let names = names();
-        for text in [
-            r##"{"$ref":"#/$defs/id","$id":"x"}"##,
-            r#""a \" $id""#,
-            r#""grüße $n""#,
-        ] {
+        for text in [r##"{"$ref":"#/$defs/id","$id":"x"}"##, r#""a \" $id""#, r#""grüße $n""#] {
             assert_eq!(names.fill(text).as_deref(), Ok(text));
         }
         let filled = names.fill(r#"{"a":"\\","id":$n}"#);
@@ -173,13 +161,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_a_mistake_of_the_script() {
-        for name in [
-            "$b.id",
-            "$a.x",
-            "$a.params.list.7",
-            "$grandchild",
-            "$id.float",
-        ] {
+        for name in ["$b.id", "$a.x", "$a.params.list.7", "$grandchild", "$id.float"] {
             let message = names().fill(name).unwrap_err();
             assert!(message.contains(name), "{message}");
         }

@@ -86,10 +86,7 @@ fn answers_can_wait_and_come_in_any_order() {
 
 #[test]
 fn ids_can_come_back_in_another_form() {
-    let script = Script::new()
-        .expect("a")
-        .send(r#"{"id":$id.string}"#)
-        .send(r#"{"id":$id.float}"#);
+    let script = Script::new().expect("a").send(r#"{"id":$id.string}"#).send(r#"{"id":$id.float}"#);
     let (mut client, playing) = play(script);
     client.request(7, "a");
     assert_eq!(client.line(), "{\"id\":\"7\"}\n");
@@ -127,11 +124,7 @@ fn filler_and_repetition_make_floods() {
     let counters: Vec<Value> = (0..6).map(|_| client.message()["n"].take()).collect();
     assert_eq!(counters, [0, 1, 2, 0, 1, 2]);
     assert_eq!(client.rest(), b"");
-    assert_eq!(
-        playing.stderr(),
-        vec![b'e'; 1 << 20],
-        "memory holds the first MiB"
-    );
+    assert_eq!(playing.stderr(), vec![b'e'; 1 << 20], "memory holds the first MiB");
     drop(client);
     playing.finish().check();
 }
@@ -228,12 +221,8 @@ fn the_server_may_ask() {
 
 #[test]
 fn the_demo_server_answers_what_the_script_leaves_to_it() {
-    let (mut client, playing) = play(
-        Script::modern()
-            .expect("tools/list")
-            .error(-1, "no")
-            .answer_rest(),
-    );
+    let (mut client, playing) =
+        play(Script::modern().expect("tools/list").error(-1, "no").answer_rest());
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -243,14 +232,8 @@ fn the_demo_server_answers_what_the_script_leaves_to_it() {
         client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         client.message()
     };
-    assert_eq!(
-        ask(1, "server/discover")["result"]["resultType"],
-        "complete"
-    );
-    assert_eq!(
-        ask(2, "tools/list")["error"],
-        json!({ "code": -1, "message": "no" })
-    );
+    assert_eq!(ask(1, "server/discover")["result"]["resultType"], "complete");
+    assert_eq!(ask(2, "tools/list")["error"], json!({ "code": -1, "message": "no" }));
     assert!(ask(3, "tools/list")["result"]["tools"].is_array());
     assert_eq!(ask(4, "tools/call")["result"]["content"][0]["text"], "hi");
     drop(client);
@@ -274,21 +257,14 @@ fn the_handshake_is_answered_with_the_revision_of_the_script() {
     assert_eq!(client.message()["result"], json!({}));
     client.request(4, "tools/list");
     let tools = client.message()["result"]["tools"].take();
-    assert_eq!(
-        tools[1].get("outputSchema"),
-        None,
-        "the shape of the revision"
-    );
+    assert_eq!(tools[1].get("outputSchema"), None, "the shape of the revision");
     drop(client);
     playing.finish().check();
 }
 
 #[test]
 fn another_demo_server_can_take_over() {
-    let options = demo::Options {
-        eras: demo::Eras::Legacy,
-        ..demo::Options::default()
-    };
+    let options = demo::Options { eras: demo::Eras::Legacy, ..demo::Options::default() };
     let (mut client, playing) = play(Script::new().answer_rest_with(options));
     client.request(1, "server/discover");
     assert_eq!(client.message()["error"]["code"], -32601);
@@ -370,10 +346,7 @@ fn only_a_process_has_grandchildren() {
 #[test]
 fn a_play_in_the_same_thread_needs_no_client_that_answers() {
     let input = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\n";
-    let transcript = Script::new()
-        .expect("a")
-        .result("{}")
-        .play(input.as_bytes(), Vec::new());
+    let transcript = Script::new().expect("a").result("{}").play(input.as_bytes(), Vec::new());
     assert_eq!(transcript.check().methods(), ["a"]);
 }
 
@@ -383,10 +356,7 @@ fn scripts_survive_the_way_to_another_process() {
         .bytes(b"\xff\x00")
         .repeat(3, Script::new().send("$n").filler(Sink::Stderr, 0, 9))
         .stderr("grüße")
-        .step(Step::Grandchild {
-            pid_file: Some("/tmp/pid".into()),
-            keeps_pipes: true,
-        })
+        .step(Step::Grandchild { pid_file: Some("/tmp/pid".into()), keeps_pipes: true })
         .answer_rest_with(demo::Options::default());
     let json = serde_json::to_string(&script).unwrap();
     assert_eq!(serde_json::from_str::<Script>(&json).unwrap(), script);

@@ -139,16 +139,10 @@ impl Transcript {
     #[track_caller]
     pub fn check(self) -> Self {
         if let Some(Ending::Failed(what)) = &self.ending {
-            panic!(
-                "the play failed: {what}\nwritten by the client: {:#?}",
-                self.messages()
-            );
+            panic!("the play failed: {what}\nwritten by the client: {:#?}", self.messages());
         }
         let violations = self.violations();
-        assert!(
-            violations.is_empty(),
-            "the client broke rules: {violations:#?}"
-        );
+        assert!(violations.is_empty(), "the client broke rules: {violations:#?}");
         self
     }
 }
@@ -164,10 +158,7 @@ fn judge(line: &[u8], ids: &mut BTreeSet<String>) -> Result<(), &'static str> {
     let Value::Object(members) = message else {
         return Err("not an object");
     };
-    if members
-        .get("jsonrpc")
-        .is_none_or(|version| version != "2.0")
-    {
+    if members.get("jsonrpc").is_none_or(|version| version != "2.0") {
         return Err("`jsonrpc` is not \"2.0\"");
     }
     let id = members.get("id");
@@ -239,12 +230,7 @@ mod tests {
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"error\":{}}\n",
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"params\":null}\n",
         ] {
-            assert_eq!(
-                violations(&[bad]).len(),
-                1,
-                "{}",
-                String::from_utf8_lossy(bad)
-            );
+            assert_eq!(violations(&[bad]).len(), 1, "{}", String::from_utf8_lossy(bad));
         }
         let twice: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\n";
         assert_eq!(violations(&[twice, twice]).len(), 1);

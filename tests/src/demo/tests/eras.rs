@@ -33,10 +33,7 @@ fn every_legacy_revision_gets_its_own_shape() {
         let mut client = Client::legacy(revision.name());
         assert_eq!(client.demo.negotiated(), Some(revision));
         let list = client.ask("tools/list", json!({}))["result"].take();
-        assert_eq!(
-            names(&list, "tools"),
-            ["echo", "add", "fail", "slow", "blob"]
-        );
+        assert_eq!(names(&list, "tools"), ["echo", "add", "fail", "slow", "blob"]);
         for modern in ["resultType", "ttlMs", "cacheScope", "_meta"] {
             assert_eq!(list.get(modern), None, "{modern} in {}", revision.name());
         }
@@ -74,10 +71,7 @@ fn both_eras_live_in_one_process() {
 fn ping_is_answered_before_the_handshake_but_is_unknown_to_the_modern_era() {
     let mut client = Client::new(Options::default());
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
-    assert_eq!(
-        client.ask_modern("ping", json!({}))["error"]["code"],
-        -32601
-    );
+    assert_eq!(client.ask_modern("ping", json!({}))["error"]["code"], -32601);
     let mut client = Client::new(only(Eras::Modern));
     assert_eq!(client.ask("ping", json!({}))["error"]["code"], -32602);
 }
@@ -92,19 +86,12 @@ fn a_legacy_only_server_knows_no_probe() {
     let refused = client.ask_modern("server/discover", json!({}));
     assert_eq!(refused["error"]["code"], -32601);
     let list = client.ask_modern("tools/list", json!({}));
-    assert_eq!(
-        list["result"].get("resultType"),
-        None,
-        "it does not read the metadata"
-    );
+    assert_eq!(list["result"].get("resultType"), None, "it does not read the metadata");
 }
 
 #[test]
 fn a_legacy_only_server_may_keep_silent_until_it_is_initialized() {
-    let mut client = Client::new(Options {
-        refusal: None,
-        ..only(Eras::Legacy)
-    });
+    let mut client = Client::new(Options { refusal: None, ..only(Eras::Legacy) });
     let params = with_meta(json!({}));
     let probe = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": params });
     assert_eq!(client.send(&probe), Vec::<Value>::new());
@@ -116,10 +103,7 @@ fn a_legacy_only_server_may_keep_silent_until_it_is_initialized() {
 fn a_modern_only_server_tells_a_legacy_client_what_it_speaks() {
     let mut client = Client::new(only(Eras::Modern));
     let error = client.ask("initialize", initialize("2025-11-25"))["error"].take();
-    assert!(
-        error["message"].as_str().unwrap().contains(MODERN),
-        "{error}"
-    );
+    assert!(error["message"].as_str().unwrap().contains(MODERN), "{error}");
     let data = json!({ "supported": [MODERN], "requested": "2025-11-25" });
     assert_eq!(error["data"], data);
 }

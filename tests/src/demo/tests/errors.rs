@@ -18,14 +18,8 @@ fn what_is_no_request_is_answered_without_an_id() {
         (b"5", -32600),
         (b"{\"id\":1,\"method\":\"ping\"}", -32600),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":5}", -32600),
-        (
-            b"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}",
-            -32600,
-        ),
-        (
-            b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}",
-            -32600,
-        ),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", -32600),
+        (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", -32600),
         (b"{\"jsonrpc\":\"2.0\",\"id\":1}", -32600),
     ] {
         let answer = answer(&mut demo, line);
@@ -70,10 +64,7 @@ fn modern_metadata_is_required() {
         }
     }
     let mut client = Client::new(Options::default());
-    assert_eq!(
-        client.ask("tools/list", Value::Null)["error"]["code"],
-        -32602
-    );
+    assert_eq!(client.ask("tools/list", Value::Null)["error"]["code"], -32602);
 }
 
 #[test]
@@ -95,37 +86,17 @@ fn an_unsupported_version_is_answered_with_the_supported_ones() {
 fn unknown_names_have_the_code_of_their_kind() {
     for (method, params, modern, legacy) in [
         ("nothing/such", json!({}), -32601, -32601),
-        (
-            "logging/setLevel",
-            json!({ "level": "debug" }),
-            -32601,
-            -32601,
-        ),
+        ("logging/setLevel", json!({ "level": "debug" }), -32601, -32601),
         ("tools/call", json!({ "name": "nothing" }), -32602, -32602),
         ("tools/call", json!({}), -32602, -32602),
-        (
-            "tools/call",
-            json!({ "name": "echo", "arguments": [] }),
-            -32602,
-            -32602,
-        ),
+        ("tools/call", json!({ "name": "echo", "arguments": [] }), -32602, -32602),
         ("tools/list", json!({ "cursor": "from-99" }), -32602, -32602),
         ("tools/list", json!({ "cursor": 5 }), -32602, -32602),
         ("prompts/get", json!({ "name": "nothing" }), -32602, -32602),
         ("prompts/get", json!({ "name": "review" }), -32602, -32602),
-        (
-            "prompts/get",
-            json!({ "name": "greeting", "arguments": { "a": 1 } }),
-            -32602,
-            -32602,
-        ),
+        ("prompts/get", json!({ "name": "greeting", "arguments": { "a": 1 } }), -32602, -32602),
         ("resources/read", json!({}), -32602, -32602),
-        (
-            "resources/read",
-            json!({ "uri": "demo://nothing" }),
-            -32602,
-            -32002,
-        ),
+        ("resources/read", json!({ "uri": "demo://nothing" }), -32602, -32002),
     ] {
         let answer = Client::new(Options::default()).ask_modern(method, params.clone());
         assert_eq!(answer["error"]["code"], modern, "{method} {params}");
