@@ -79,9 +79,11 @@ mod tests {
 
     #[test]
     fn the_oldest_items_make_room() {
-        let mut config = ConnectionConfig::default();
-        config.max_pending_items = 2;
-        config.max_pending_item_bytes = 100;
+        let config = ConnectionConfig {
+            max_pending_items: 2,
+            max_pending_item_bytes: 100,
+            ..ConnectionConfig::default()
+        };
         let mut waiting = Waiting::default();
         assert_eq!(waiting.put(item(1.0), 10, &config), Err(0));
         assert_eq!(waiting.put(item(2.0), 10, &config), Err(0));

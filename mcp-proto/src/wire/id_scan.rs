@@ -86,6 +86,8 @@ impl IdScan {
         }
         match byte {
             b' ' | b'\t' | b'\r' | b'\n' => self.end_of_scalar(),
+            // A byte order mark may stand before the message.
+            0xef | 0xbb | 0xbf if self.depth == 0 => {}
             b'"' => {
                 self.token.clear();
                 self.overflow = false;

@@ -98,7 +98,7 @@ impl LineDecoder {
             }
             State::Collecting(line) => {
                 let mut scan = Box::new(IdScan::default());
-                scan.feed(if self.first { without_bom(line) } else { line });
+                scan.feed(line);
                 scan.feed(bytes);
                 self.first = false;
                 self.state = State::Discarding { scan, told: false };
@@ -151,10 +151,6 @@ impl LineDecoder {
 }
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-
-fn without_bom(line: &[u8]) -> &[u8] {
-    line.strip_prefix(BOM).unwrap_or(line)
-}
 
 /// A line that cannot be parsed, with the call that it answers.
 pub(crate) fn bad(why: SkipReason, line: &[u8]) -> Line {
