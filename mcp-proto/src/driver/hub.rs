@@ -37,6 +37,8 @@ pub type Work = VecDeque<(ProcessId, StdioOutput)>;
 pub struct Turn {
     /// When [`Input::Timeout`] is to be handed in, on the clock of [`Host::now`].
     pub deadline: Option<Duration>,
+    /// No process runs and none is being closed: what is left of the last one can be let go.
+    pub at_rest: bool,
     /// Nothing will ever happen again: the connection is closed and no process is left.
     pub finished: bool,
 }
@@ -270,7 +272,7 @@ impl Hub {
         let deadline = state.connection.poll_timeout().map(|deadline| deadline.at);
         state.told = deadline;
         state.driver = waker.cloned();
-        Turn { deadline, finished: state.finished() }
+        Turn { deadline, at_rest: state.connection.at_rest(), finished: state.finished() }
     }
 
     /// The driver has left its place without anyone following it: whoever still waits for a call

@@ -6,9 +6,24 @@
 //!
 //! Filing is not performing: whoever holds the lock drains the connection's outputs and files
 //! each where it belongs, so that outputs keep their order for each process and each call.
+//!
+//! For async runtimes the rest is here too: an [`AsyncClient`] with its [`PendingCall`]s, and the
+//! [`Driver`], a future that performs the work on anything that is a [`Runtime`].
 
 mod calls;
+mod client;
+mod handlers;
 mod hub;
+mod options;
+mod peer;
+mod pending;
+mod performer;
+mod runtime;
 
 pub use calls::{Job, Step};
+pub use client::{AsyncClient, Driver, Parts};
+pub use handlers::{BoxFuture, HandlerError, Handlers};
 pub use hub::{Host, Hub, Turn, Work};
+pub use options::{CallOptions, OnProgress};
+pub use pending::{CancelHandle, PendingCall};
+pub use runtime::{Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, WriteHalf};

@@ -31,12 +31,7 @@ pub struct PendingCall<O: Operation> {
 
 impl<O: Operation> PendingCall<O> {
     pub(super) fn new(shared: Arc<Shared>, call: Call<O>, progress: Option<OnProgress>) -> Self {
-        PendingCall {
-            shared,
-            call: Some(call),
-            answering: Answering::default(),
-            progress,
-        }
+        PendingCall { shared, call: Some(call), answering: Answering::default(), progress }
     }
 
     /// The result, if there is one by now. It does what polling the future once does: callbacks
@@ -53,10 +48,7 @@ impl<O: Operation> PendingCall<O> {
     /// Something that can cancel the call from anywhere.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
-        CancelHandle {
-            hub: Arc::clone(&self.shared.hub),
-            id: self.call.as_ref().map(Call::id),
-        }
+        CancelHandle { hub: Arc::clone(&self.shared.hub), id: self.call.as_ref().map(Call::id) }
     }
 
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<O::Output, Error>> {
@@ -70,8 +62,7 @@ impl<O: Operation> PendingCall<O> {
                 match step {
                     Step::Item(item) => show(&mut self.progress, *item),
                     Step::Ask(id, question) => {
-                        self.answering
-                            .ask(hub, &self.shared.handlers, id, question);
+                        self.answering.ask(hub, &self.shared.handlers, id, question);
                     }
                     Step::Withdrawn(id) => self.answering.withdraw(id),
                     Step::Done(done) => {
@@ -93,10 +84,10 @@ impl<O: Operation> PendingCall<O> {
 /// Shows the host an item. A callback that panics is not called again.
 fn show(progress: &mut Option<OnProgress>, item: Item) {
     let Item::Progress(how_far) = item;
-    if let Some(callback) = progress {
-        if catch_unwind(AssertUnwindSafe(|| callback(how_far))).is_err() {
-            *progress = None;
-        }
+    if let Some(callback) = progress
+        && catch_unwind(AssertUnwindSafe(|| callback(how_far))).is_err()
+    {
+        *progress = None;
     }
 }
 
