@@ -1,0 +1,183 @@
+//! Inputs in a journal: complete, so that they can be handed in again.
+
+use std::fmt;
+use std::time::Duration;
+
+use base64::Engine as _;
+use serde::{Deserialize, Serialize, de};
+use serde_json::{Map, Value};
+
+use crate::interface::{
+    Answer, CallOptions, ExitStatus, Input, IoFailure, Mailbox, Setting, StdioInput,
+};
+use crate::op::{ErasedCall, Params, Spec};
+use crate::{CallId, ProcessId, QuestionId};
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum InputRecord {
+    Timeout,
+    Start(StartRecord),
+    Cancel(CallId),
+    Answer(QuestionId, Answer),
+    Set(Setting),
+    Pull(Mailbox),
+    Disconnect,
+    Close,
+    Stdio(ProcessId, StdioRecord),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct StartRecord {
+    call: CallId,
+    op: String,
+    params: Params,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timeout: Option<Duration>,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    meta: Map<String, Value>,
+    #[serde(default)]
+    progress: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StdioRecord {
+    Spawned(u32),
+    SpawnFailed(IoFailure),
+    Stdout(Bytes),
+    StdoutClosed,
+    Stderr(Bytes),
+    StderrClosed,
+    Written(u64),
+    WriteFailed(IoFailure),
+    Exited(ExitStatus),
+}
+
+impl InputRecord {
+    pub(super) fn of(input: &Input<'_>) -> Self {
+        match input {
+            Input::Timeout => InputRecord::Timeout,
+            Input::Start(call, erased) => InputRecord::Start(StartRecord::of(*call, erased)),
+            Input::Cancel(call) => InputRecord::Cancel(*call),
+            Input::Answer(id, answer) => InputRecord::Answer(*id, answer.clone()),
+            Input::Set(setting) => InputRecord::Set(setting.clone()),
+            Input::Pull(mailbox) => InputRecord::Pull(*mailbox),
+            Input::Disconnect => InputRecord::Disconnect,
+            Input::Close => InputRecord::Close,
+            Input::Stdio(id, input) => InputRecord::Stdio(*id, StdioRecord::of(input)),
+        }
+    }
+
+    /// The input itself.
+    pub(super) fn input(&self) -> Result<Input<'_>, String> {
+        Ok(match self {
+            InputRecord::Timeout => Input::Timeout,
+            InputRecord::Start(start) => Input::Start(start.call, start.erased()?),
+            InputRecord::Cancel(call) => Input::Cancel(*call),
+            InputRecord::Answer(id, answer) => Input::Answer(*id, answer.clone()),
+            InputRecord::Set(setting) => Input::Set(setting.clone()),
+            InputRecord::Pull(mailbox) => Input::Pull(*mailbox),
+            InputRecord::Disconnect => Input::Disconnect,
+            InputRecord::Close => Input::Close,
+            InputRecord::Stdio(id, input) => Input::Stdio(*id, input.input()),
+        })
+    }
+}
+
+impl StartRecord {
+    fn of(call: CallId, erased: &ErasedCall) -> Self {
+        StartRecord {
+            call,
+            op: String::from(erased.spec.name),
+            params: erased.params.clone(),
+            timeout: erased.options.timeout,
+            meta: erased.options.meta.clone(),
+            progress: erased.options.progress,
+        }
+    }
+
+    fn erased(&self) -> Result<ErasedCall, String> {
+        let spec = Spec::find(&self.op).ok_or_else(|| {
+            format!("it names the operation {:?}, which this version does not have", self.op)
+        })?;
+        let options =
+            CallOptions { timeout: self.timeout, meta: self.meta.clone(), progress: self.progress };
+        Ok(ErasedCall { spec, params: self.params.clone(), options })
+    }
+}
+
+impl StdioRecord {
+    fn of(input: &StdioInput<'_>) -> Self {
+        match input {
+            StdioInput::Spawned { pid } => StdioRecord::Spawned(*pid),
+            StdioInput::SpawnFailed(failure) => StdioRecord::SpawnFailed(failure.clone()),
+            StdioInput::Stdout(bytes) => StdioRecord::Stdout(Bytes(bytes.to_vec())),
+            StdioInput::StdoutClosed => StdioRecord::StdoutClosed,
+            StdioInput::Stderr(bytes) => StdioRecord::Stderr(Bytes(bytes.to_vec())),
+            StdioInput::StderrClosed => StdioRecord::StderrClosed,
+            StdioInput::Written(total) => StdioRecord::Written(*total),
+            StdioInput::WriteFailed(failure) => StdioRecord::WriteFailed(failure.clone()),
+            StdioInput::Exited(status) => StdioRecord::Exited(*status),
+        }
+    }
+
+    fn input(&self) -> StdioInput<'_> {
+        match self {
+            StdioRecord::Spawned(pid) => StdioInput::Spawned { pid: *pid },
+            StdioRecord::SpawnFailed(failure) => StdioInput::SpawnFailed(failure.clone()),
+            StdioRecord::Stdout(bytes) => StdioInput::Stdout(&bytes.0),
+            StdioRecord::StdoutClosed => StdioInput::StdoutClosed,
+            StdioRecord::Stderr(bytes) => StdioInput::Stderr(&bytes.0),
+            StdioRecord::StderrClosed => StdioInput::StderrClosed,
+            StdioRecord::Written(total) => StdioInput::Written(*total),
+            StdioRecord::WriteFailed(failure) => StdioInput::WriteFailed(failure.clone()),
+            StdioRecord::Exited(status) => StdioInput::Exited(*status),
+        }
+    }
+}
+
+/// Bytes: a text where they are one, else `{"base64":"…"}`.
+#[derive(Debug)]
+pub(super) struct Bytes(Vec<u8>);
+
+#[derive(Serialize, Deserialize)]
+struct Coded {
+    base64: String,
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => {
+                let base64 = base64::prelude::BASE64_STANDARD.encode(&self.0);
+                Coded { base64 }.serialize(serializer)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> de::Visitor<'de> for Either {
+            type Value = Bytes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or an object with base64")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
+                Ok(Bytes(text.as_bytes().to_vec()))
+            }
+            fn visit_string<E: de::Error>(self, text: String) -> Result<Bytes, E> {
+                Ok(Bytes(text.into_bytes()))
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Bytes, A::Error> {
+                let coded = Coded::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                let decoded = base64::prelude::BASE64_STANDARD.decode(coded.base64);
+                decoded.map(Bytes).map_err(de::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}

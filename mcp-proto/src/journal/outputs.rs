@@ -1,0 +1,90 @@
+//! Outputs in a journal: readable, and comparable with those of a replay.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::interface::{ConnectionState, Item, Mailbox, Output, Question, StdioOutput};
+use crate::{Error, Raw, Reply};
+
+/// Texts that are longer than this stand in a journal as their SHA-256.
+const MAX_TEXT: usize = 64 * 1024;
+
+pub(super) fn record(output: &Output) -> Value {
+    match output {
+        Output::Stdio(id, what) => json!({ "process": id, "stdio": stdio(what) }),
+        Output::Ask(id, owner, what) => {
+            json!({ "ask": id, "owner": owner, "question": question(what) })
+        }
+        Output::Withdraw(id, owner) => json!({ "withdraw": id, "owner": owner }),
+        Output::Item(mailbox, item) => {
+            json!({ "item": item_of(item), "mailbox": mailbox_of(*mailbox) })
+        }
+        Output::Done(id, Ok(reply)) => json!({ "done": id, "reply": reply_of(reply) }),
+        Output::Done(id, Err(error)) => json!({ "done": id, "error": error_of(error) }),
+        Output::Connection(state) => json!({ "connection": state_of(state) }),
+        Output::Resend(id, reason) => json!({ "resend": id, "reason": reason }),
+        Output::Event(event) => json!({ "event": format!("{event:?}") }),
+    }
+}
+
+fn stdio(output: &StdioOutput) -> Value {
+    match output {
+        StdioOutput::Spawn(command) => json!({ "spawn": command.masked() }),
+        StdioOutput::Write(bytes) => json!({ "write": text(&String::from_utf8_lossy(bytes)) }),
+        StdioOutput::CloseStdin => json!("close_stdin"),
+        StdioOutput::Terminate => json!("terminate"),
+        StdioOutput::Kill => json!("kill"),
+    }
+}
+
+fn question(question: &Question) -> Value {
+    match question {
+        Question::RequestMeta { method } => json!({ "request_meta": method }),
+        Question::Elicit { params } => json!({ "elicit": raw(params) }),
+    }
+}
+
+fn mailbox_of(mailbox: Mailbox) -> Value {
+    json!(mailbox)
+}
+
+fn item_of(item: &Item) -> Value {
+    match item {
+        Item::Progress(progress) => json!({ "progress": progress }),
+    }
+}
+
+fn reply_of(reply: &Reply) -> Value {
+    let pages: Vec<_> = reply.pages.iter().map(raw).collect();
+    json!({ "pages": pages, "era": reply.era(), "version": reply.version() })
+}
+
+fn error_of(error: &Error) -> Value {
+    let mut all = json!({ "text": error.to_string(), "outcome": format!("{:?}", error.outcome()) });
+    if let (Some(partial), Some(members)) = (error.partial(), all.as_object_mut()) {
+        members.insert(String::from("partial"), reply_of(partial));
+    }
+    all
+}
+
+fn state_of(state: &ConnectionState) -> Value {
+    match state {
+        ConnectionState::Starting => json!("starting"),
+        ConnectionState::Ready => json!("ready"),
+        ConnectionState::Idle(reason) => json!({ "idle": reason.to_string() }),
+        ConnectionState::Closed(reason) => json!({ "closed": reason.to_string() }),
+    }
+}
+
+fn raw(raw: &Raw) -> Value {
+    text(raw.as_str())
+}
+
+fn text(text: &str) -> Value {
+    if text.len() <= MAX_TEXT {
+        return Value::from(text);
+    }
+    let digest = Sha256::digest(text.as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    json!({ "sha256": hex, "bytes": text.len() })
+}
