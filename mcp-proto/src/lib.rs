@@ -1,4 +1,70 @@
 //! The Model Context Protocol, client side, as state machines without I/O.
+//!
+//! A [`Connection`] is the client side of one server. It neither reads nor writes, knows no clock
+//! and owns no thread: whoever drives it hands in what happened and does what it says. Programs use
+//! one of the adapters (`mcp-runtime-blocking`, `mcp-runtime-smol`, `mcp-runtime-tokio`); this crate
+//! is for those who write another, who replay a session, or who test a host.
+//!
+//! # The run loop
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//! use mcp_proto::{CallOptions, Command, Connection, ConnectionConfig, Input, Now, Output};
+//! use mcp_proto::{ProcessId, StdioInput, StdioOutput, Transport, op};
+//!
+//! let transport = Transport::Stdio(Command::new("server"));
+//! let config = Arc::new(ConnectionConfig::default());
+//! let mut now = Now::default();
+//! let mut connection = Connection::new(config, transport, [7; 32], now);
+//! let call = connection.start(op::ListTools, CallOptions::default(), now)?;
+//!
+//! // A server that answers two requests, the probe and the list, stands in for the bytes here.
+//! let mut answers = [
+//!     r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#,
+//!     r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"add","inputSchema":{}}]}}"#,
+//! ]
+//! .into_iter();
+//! let tools = 'run: loop {
+//!     while let Some(output) = connection.poll_output() {
+//!         match output {
+//!             Output::Stdio(_, StdioOutput::Spawn(command)) => assert_eq!(command.program, "server"),
+//!             Output::Stdio(_, StdioOutput::Write(line)) => assert!(line.ends_with(b"\n")),
+//!             Output::Done(_, done) => break 'run call.finish(done)?,
+//!             _ => {}
+//!         }
+//!     }
+//!     // Wait for something to happen, at most until `connection.poll_timeout()`.
+//!     now.mono += Duration::from_millis(1);
+//!     let line = format!("{}\n", answers.next().ok_or("the server says no more")?);
+//!     connection.handle(Input::Stdio(ProcessId::new(1), StdioInput::Stdout(line.as_bytes())), now);
+//! };
+//! assert_eq!(tools[0].name, "add");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What always holds
+//!
+//! * [`Connection::handle`] never fails and never panics, whatever the server sent.
+//! * The same inputs give the same outputs, byte for byte, however bytes that arrive at one moment
+//!   are split. So a [`journal`] of inputs replays.
+//! * Every call ends exactly once, with [`Output::Done`].
+//! * Nothing that the server controls grows without a bound; each bound is a field of
+//!   [`ConnectionConfig`].
+//! * A `tools/call` is sent again only for a [`ResendReason`], and each re-send is an output.
+//!
+//! # Words
+//!
+//! An **operation** is what a host may ask (module [`op`]); a **call** is one operation under way,
+//! which may send several **requests**. A **question** is what only the host can answer; an **item**
+//! is what a call brings before its result, and waits in a **mailbox**. The **era** of a server is
+//! modern (2026-07-28, metadata with each request) or legacy (`initialize` handshake). A
+//! **performer** is whoever carries out outputs; an adapter's performer is its **driver**.
+//!
+//! # Features
+//!
+//! * `driver` (off by default): the module `driver`, which adapters share. It is the one part with a
+//!   mutex and wakers, and still performs no I/O.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types, clippy::iter_over_hash_type)]
 
 mod config;
