@@ -2,6 +2,8 @@
 //! program has.
 #![cfg(target_os = "linux")]
 
+use std::time::{Duration, Instant};
+
 use mcp_runtime_common::launch;
 use mcp_runtime_common::proto::{Command, ExitStatus};
 use rustix::io::Errno;
@@ -11,20 +13,29 @@ fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
+/// Whether there are any, zombies included.
+fn children() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, look), Err(Errno::CHILD))
+}
+
 #[test]
 fn a_hundred_servers_leave_neither_zombies_nor_descriptors() {
     let before = descriptors();
     for round in 0..100 {
         let mut server = launch(&Command::new("true")).unwrap();
         if round % 2 == 0 {
-            let status = server.process.reap_within(std::time::Duration::MAX);
+            let status = server.process.reap_within(Duration::MAX);
             assert_eq!(status, Some(ExitStatus::Code(0)));
         }
     }
     for _ in 0..10 {
         assert!(launch(&Command::new("/no/such/server")).is_err());
     }
-    assert_eq!(descriptors(), before);
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    assert!(matches!(waitid(WaitId::All, look), Err(Errno::CHILD)));
+    // On a busy machine a thread may reap the last ones after their drop.
+    let begin = Instant::now();
+    while (descriptors(), children()) != (before, false) {
+        assert!(begin.elapsed() < Duration::from_secs(60));
+        std::thread::yield_now();
+    }
 }
