@@ -109,6 +109,12 @@ impl Params {
         Params { method: None, object: Raw::new("{}"), meta: serde_json::Map::new() }
     }
 
+    /// The parameters as the text of a JSON object that has no `_meta`.
+    #[must_use]
+    pub fn text(object: impl Into<String>) -> Self {
+        Params { object: Raw::new(object), ..Params::none() }
+    }
+
     /// The parameters in a JSON object. A `_meta` in it is taken out and becomes request metadata.
     #[must_use]
     pub fn object(mut members: serde_json::Map<String, Value>) -> Self {
@@ -116,7 +122,7 @@ impl Params {
             Some(Value::Object(meta)) => meta,
             _ => serde_json::Map::new(),
         };
-        Params { method: None, object: Raw::new(Value::Object(members).to_string()), meta }
+        Params { meta, ..Params::text(Value::Object(members).to_string()) }
     }
 }
 

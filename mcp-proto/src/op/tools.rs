@@ -1,6 +1,6 @@
 //! Listing and calling tools (specification: server/tools).
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -112,6 +112,22 @@ impl CallTool {
     }
 }
 
+#[derive(Serialize)]
+struct CallParams<'a> {
+    name: &'a str,
+    arguments: &'a Map<String, Value>,
+}
+
+impl CallTool {
+    fn wire(&self, arguments: &Map<String, Value>) -> Result<String, ApiMisuse> {
+        let params = CallParams { name: &self.name, arguments };
+        serde_json::to_string(&params).map_err(|error| ApiMisuse::Params {
+            method: String::from(CALL.name),
+            why: error.to_string(),
+        })
+    }
+}
+
 impl Operation for CallTool {
     type Output = CallToolResult;
 
@@ -121,15 +137,13 @@ impl Operation for CallTool {
 
     fn params(&self) -> Result<Params, ApiMisuse> {
         // A `_meta` among the arguments is metadata of the request, never an argument.
+        let Some(meta) = self.arguments.get("_meta") else {
+            return self.wire(&self.arguments).map(Params::text);
+        };
         let mut arguments = self.arguments.clone();
-        let meta = arguments.shift_remove("_meta");
-        let mut params = Map::new();
-        params.insert(String::from("name"), Value::from(self.name.as_str()));
-        params.insert(String::from("arguments"), Value::Object(arguments));
-        if let Some(meta) = meta {
-            params.insert(String::from("_meta"), meta);
-        }
-        Ok(Params::object(params))
+        arguments.shift_remove("_meta");
+        let meta = meta.as_object().cloned().unwrap_or_default();
+        Ok(Params { meta, ..Params::text(self.wire(&arguments)?) })
     }
 
     fn decode(&self, reply: &Reply) -> Result<CallToolResult, Error> {
