@@ -14,6 +14,7 @@ mod calls;
 mod client;
 mod handlers;
 mod hub;
+mod methods;
 mod options;
 mod peer;
 mod pending;
@@ -26,4 +27,8 @@ pub use handlers::{BoxFuture, HandlerError, Handlers};
 pub use hub::{Host, Hub, Turn, Work};
 pub use options::{CallOptions, OnProgress};
 pub use pending::{CancelHandle, PendingCall};
+// For the macros.
+#[doc(hidden)]
+pub use serde_json;
+
 pub use runtime::{Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, WriteHalf};

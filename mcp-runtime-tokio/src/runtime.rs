@@ -1,0 +1,136 @@
+//! Pipes, processes and the timer on tokio.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use mcp_proto::driver::{Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, WriteHalf};
+use mcp_proto::{Command, ExitStatus, IoFailure};
+use mcp_runtime_common::{Process, launch};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// A moment that never comes, for times that are longer than the clock can say.
+const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+
+pub(crate) struct Tokio {
+    process: Arc<Held<Process>>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Tokio {
+    pub(crate) fn new(process: Arc<Held<Process>>) -> Self {
+        Tokio { process, timer: None }
+    }
+}
+
+impl Runtime for Tokio {
+    fn launch(&mut self, command: &Command) -> Result<Launched, IoFailure> {
+        self.process.launch(|| {
+            let launched = launch(command)?;
+            let pid = launched.process.pid();
+            // Should one of these fail, everything before it is dropped, the process last.
+            let register = || -> io::Result<_> {
+                let write = Sender::from_owned_fd(OwnedFd::from(launched.stdin))?;
+                let read = Receiver::from_owned_fd(OwnedFd::from(launched.stdout))?;
+                let stderr = launched.stderr.map(OwnedFd::from);
+                let stderr = stderr.map(Receiver::from_owned_fd).transpose()?;
+                Ok((stream(read, write), stderr, watch(launched.exit)?))
+            };
+            let (stdio, stderr, exit) = register().map_err(|error| IoFailure::from(&error))?;
+            let stderr = stderr.map(|read| Box::new(Io(read)) as Box<dyn ReadHalf>);
+            let process = Box::new(Child { exit, process: Arc::clone(&self.process) });
+            Ok((launched.process, Launched { pid, stdio, stderr, process }))
+        })
+    }
+
+    fn set_timer(&mut self, after: Duration) {
+        let now = Instant::now();
+        let at = now.checked_add(after).unwrap_or(now + FAR);
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().reset(at),
+            none => *none = Some(Box::pin(sleep_until(at))),
+        }
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().poll(cx),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// The constructor is deprecated because it takes descriptors that may be closed under it. An
+/// [`OwnedFd`] is not; the one in its place is `unsafe`, which this workspace forbids.
+#[allow(deprecated)]
+fn watch(exit: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(exit, Interest::READABLE)
+}
+
+/// The halves of a stream, as the performer wants them.
+pub(crate) fn stream(
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+) -> Stream {
+    Stream { read: Box::new(Io(read)), write: Box::new(Io(write)) }
+}
+
+struct Io<T>(T);
+
+impl<T: AsyncRead + Send + Unpin> ReadHalf for Io<T> {
+    fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut into = ReadBuf::new(into);
+        ready!(Pin::new(&mut self.0).poll_read(cx, &mut into))?;
+        Poll::Ready(Ok(into.filled().len()))
+    }
+}
+
+impl<T: AsyncWrite + Send + Unpin> WriteHalf for Io<T> {
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+/// A server process that runs.
+struct Child {
+    exit: AsyncFd<OwnedFd>,
+    process: Arc<Held<Process>>,
+}
+
+impl ProcessHandle for Child {
+    fn terminate(&mut self) {
+        self.process.with(Process::terminate);
+    }
+
+    fn kill(&mut self) {
+        self.process.with(Process::kill);
+    }
+
+    fn poll_exit(&mut self, cx: &mut Context<'_>) -> Poll<ExitStatus> {
+        loop {
+            let Ok(mut ready) = ready!(self.exit.poll_read_ready(cx)) else {
+                // Without its reactor there is nothing that could tell; the process is ended when
+                // it is dropped.
+                return Poll::Pending;
+            };
+            if let Some(status) = self.process.with(Process::try_reap).flatten() {
+                return Poll::Ready(status);
+            }
+            ready.clear_ready();
+        }
+    }
+}
