@@ -1,1 +1,33 @@
-//! A Model Context Protocol client for smol and any other async executor.
+//! A Model Context Protocol client for smol, and for any other async executor: its bytes move on
+//! async-io, whose reactor has a thread of its own.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), mcp_runtime_smol::Error> {
+//! use serde_json::json;
+//!
+//! let client =
+//!     mcp_runtime_smol::Client::connect("npx -y @modelcontextprotocol/server-everything").await?;
+//! for tool in &client.list_tools().await? {
+//!     println!("{}", tool.name);
+//! }
+//! println!("{}", client.call_tool("echo", json!({ "message": "hi" })).await?.text());
+//! client.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Client`] talks to one server. It is cheap to clone and works from any task. What moves its
+//! bytes is a [`Driver`], a future that is spawned on the global executor of smol;
+//! [`ClientBuilder::spawn_with`] names another, and [`ClientBuilder::connect_with_driver`] leaves
+//! it to the caller.
+
+mod builder;
+mod client;
+mod runtime;
+
+pub use builder::ClientBuilder;
+pub use client::Client;
+pub use mcp_proto as proto;
+pub use mcp_proto::driver::{CallOptions, CancelHandle, Driver, HandlerError, PendingCall};
+pub use mcp_proto::{Command, Error, ErrorKind, Outcome};
+pub use mcp_runtime_common::{ClientOptions, IntoArguments, IntoTarget};

@@ -18,33 +18,9 @@ pub struct Client {
 }
 
 impl Client {
-    /// Launches a server and gets ready to call it. The driver is spawned on the current runtime.
-    ///
-    /// # Errors
-    /// When the target names no server, or none that can be spoken with.
-    pub async fn connect(target: impl IntoTarget) -> Result<Self, Error> {
-        Client::builder().connect(target).await
-    }
-
-    /// Speaks with a server over a byte stream of one's own, such as a socket. It is never
-    /// connected anew: its end is the end of the client.
-    ///
-    /// # Errors
-    /// When the server cannot be spoken with.
-    pub async fn over(
-        read: impl AsyncRead + Send + 'static,
-        write: impl AsyncWrite + Send + 'static,
-    ) -> Result<Self, Error> {
-        Client::builder().over(read, write).await
-    }
-
-    /// A client with settings of its own.
-    #[must_use]
-    pub fn builder() -> ClientBuilder {
-        ClientBuilder::default()
-    }
-
-    mcp_proto::async_client_methods!(self => self.core);
+    mcp_proto::async_client_methods!(
+        self => self.core; ClientBuilder, IntoTarget, AsyncRead, AsyncWrite
+    );
     mcp_runtime_common::mcp_client_methods!(async, CallOptions, PendingCall);
 
     /// The client, once it is connected.

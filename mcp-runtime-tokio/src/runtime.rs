@@ -43,7 +43,7 @@ impl Runtime for Tokio {
                 Ok((stream(read, write), stderr, watch(launched.exit)?))
             };
             let (stdio, stderr, exit) = register().map_err(|error| IoFailure::from(&error))?;
-            let stderr = stderr.map(|read| Box::new(Io(read)) as Box<dyn ReadHalf>);
+            let stderr = stderr.map(|read| Box::new(Io(Box::pin(read))) as Box<dyn ReadHalf>);
             let process = Box::new(Child { exit, process: Arc::clone(&self.process) });
             Ok((launched.process, Launched { pid, stdio, stderr, process }))
         })
@@ -75,33 +75,33 @@ fn watch(exit: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 
 /// The halves of a stream, as the performer wants them.
 pub(crate) fn stream(
-    read: impl AsyncRead + Send + Unpin + 'static,
-    write: impl AsyncWrite + Send + Unpin + 'static,
+    read: impl AsyncRead + Send + 'static,
+    write: impl AsyncWrite + Send + 'static,
 ) -> Stream {
-    Stream { read: Box::new(Io(read)), write: Box::new(Io(write)) }
+    Stream { read: Box::new(Io(Box::pin(read))), write: Box::new(Io(Box::pin(write))) }
 }
 
-struct Io<T>(T);
+struct Io<T>(Pin<Box<T>>);
 
-impl<T: AsyncRead + Send + Unpin> ReadHalf for Io<T> {
+impl<T: AsyncRead + Send> ReadHalf for Io<T> {
     fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut into = ReadBuf::new(into);
-        ready!(Pin::new(&mut self.0).poll_read(cx, &mut into))?;
+        ready!(self.0.as_mut().poll_read(cx, &mut into))?;
         Poll::Ready(Ok(into.filled().len()))
     }
 }
 
-impl<T: AsyncWrite + Send + Unpin> WriteHalf for Io<T> {
+impl<T: AsyncWrite + Send> WriteHalf for Io<T> {
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
+        self.0.as_mut().poll_write(cx, bytes)
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
+        self.0.as_mut().poll_flush(cx)
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+        self.0.as_mut().poll_shutdown(cx)
     }
 }
 

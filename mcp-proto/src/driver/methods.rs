@@ -1,11 +1,38 @@
 //! What the clients and builders of all async runtimes have in common, written once.
 
 /// Gives a client of an async runtime its methods, inside `impl Client { .. }`:
-/// `async_client_methods!(self => self.core);`, where the expression is the
-/// [`AsyncClient`](crate::driver::AsyncClient).
+/// `async_client_methods!(self => self.core; ClientBuilder, IntoTarget, AsyncRead, AsyncWrite);`,
+/// where the expression is the [`AsyncClient`](crate::driver::AsyncClient), and the traits are what
+/// names a server and what streams of that runtime are.
 #[macro_export]
 macro_rules! async_client_methods {
-    ($this:ident => $core:expr) => {
+    ($this:ident => $core:expr; $builder:ident, $target:path, $read:path, $write:path) => {
+        /// Launches a server and gets ready to call it.
+        ///
+        /// # Errors
+        /// When the target names no server, or none that can be spoken with.
+        pub async fn connect(target: impl $target) -> ::std::result::Result<Self, $crate::Error> {
+            $builder::default().connect(target).await
+        }
+
+        /// Speaks with a server over a byte stream of one's own, such as a socket. It is never
+        /// connected anew: its end is the end of the client.
+        ///
+        /// # Errors
+        /// When the server cannot be spoken with.
+        pub async fn over(
+            read: impl $read + Send + 'static,
+            write: impl $write + Send + 'static,
+        ) -> ::std::result::Result<Self, $crate::Error> {
+            $builder::default().over(read, write).await
+        }
+
+        /// A client with settings of its own.
+        #[must_use]
+        pub fn builder() -> $builder {
+            $builder::default()
+        }
+
         /// Runs an operation, with options of its own.
         ///
         /// # Errors
@@ -58,6 +85,92 @@ macro_rules! async_client_methods {
         /// wait end with an error at once. Closing again, or from several tasks, does no harm.
         pub async fn close(&$this) {
             $core.close().await;
+        }
+    };
+}
+
+/// Gives a builder of an async runtime the methods that make a client, inside
+/// `impl ClientBuilder { .. }`:
+/// `async_builder_methods!(Client, IntoTarget, AsyncRead, AsyncWrite);`. The builder has the fields
+/// `options` and `handlers`, and two functions: `spawner`, which gives what spawns a driver, and
+/// `assemble`, which makes a client of a hub, handlers, and perhaps a stream.
+#[macro_export]
+macro_rules! async_builder_methods {
+    ($client:ident, $target:path, $read:path, $write:path) => {
+        /// Launches a server and gets ready to call it. The driver is spawned.
+        ///
+        /// # Errors
+        /// When a setting cannot work, the target names no server, or none that can be spoken
+        /// with.
+        pub async fn connect(
+            mut self,
+            target: impl $target,
+        ) -> ::std::result::Result<$client, $crate::Error> {
+            let spawn = self.spawner()?;
+            let (client, driver) = self.connect_with_driver(target)?;
+            spawn(driver);
+            client.await
+        }
+
+        /// Speaks with a server over a byte stream of one's own; see [`over`]($client::over). The
+        /// driver is spawned.
+        ///
+        /// # Errors
+        /// When a setting cannot work, or the server cannot be spoken with.
+        pub async fn over(
+            mut self,
+            read: impl $read + Send + 'static,
+            write: impl $write + Send + 'static,
+        ) -> ::std::result::Result<$client, $crate::Error> {
+            let spawn = self.spawner()?;
+            let (client, driver) = self.over_with_driver(read, write)?;
+            spawn(driver);
+            client.await
+        }
+
+        /// The client to come, and the driver that must be polled for it to come and for as long
+        /// as calls are made.
+        ///
+        /// # Errors
+        /// When a setting cannot work, or the target names no server.
+        pub fn connect_with_driver<T: $target>(
+            mut self,
+            target: T,
+        ) -> ::std::result::Result<
+            (
+                impl Future<Output = ::std::result::Result<$client, $crate::Error>> + Send + use<T>,
+                $crate::driver::Driver,
+            ),
+            $crate::Error,
+        > {
+            self.options.config.hears.extend(self.handlers.hears());
+            Ok(Self::assemble(self.options.hub(target)?, self.handlers, None))
+        }
+
+        /// The client to come over a byte stream of one's own, and the driver that must be polled
+        /// for it to come and for as long as calls are made.
+        ///
+        /// # Errors
+        /// When a setting cannot work.
+        pub fn over_with_driver<R, W>(
+            mut self,
+            read: R,
+            write: W,
+        ) -> ::std::result::Result<
+            (
+                impl Future<Output = ::std::result::Result<$client, $crate::Error>>
+                + Send
+                + use<R, W>,
+                $crate::driver::Driver,
+            ),
+            $crate::Error,
+        >
+        where
+            R: $read + Send + 'static,
+            W: $write + Send + 'static,
+        {
+            self.options.config.hears.extend(self.handlers.hears());
+            Ok(Self::assemble(self.options.stream_hub()?, self.handlers, Some(stream(read, write))))
         }
     };
 }
