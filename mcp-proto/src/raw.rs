@@ -71,6 +71,14 @@ impl Raw {
         serde_json::from_str(self.as_str())
     }
 
+    /// Whether the text is JSON at all: a message is cut into pieces before anyone parses them.
+    pub(crate) fn check(&self) -> Result<(), crate::Error> {
+        match serde_json::from_str::<serde::de::IgnoredAny>(self.as_str()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(crate::Error::result(crate::wire::json_trouble(&error))),
+        }
+    }
+
     /// One member of an object, as it was sent, `null` included. `None` when the value is no object
     /// or has no such member.
     #[must_use]

@@ -11,7 +11,7 @@ use crate::error::{
 };
 use crate::interface::{Answer, Hearing, Item, Mailbox, Output, Owner, Question, ResendReason};
 use crate::op::{ErasedCall, Wire};
-use crate::wire::{json_trouble, jsonrpc};
+use crate::wire::{json_trouble, jsonrpc, scan};
 use crate::{CallId, Era, Error, ErrorKind, ProtocolVersion, Raw, Reply, TimerReason, meta};
 
 /// What is read of a result under the lock. All of it is optional, and anything else stays unread.
@@ -22,6 +22,17 @@ struct Peek<'a> {
     result_type: Option<&'a RawValue>,
     #[serde(borrow, rename = "nextCursor")]
     next_cursor: Option<&'a RawValue>,
+}
+
+/// The texts of `resultType` and `nextCursor`, where they are not `null`.
+fn peek(result: &str) -> Result<[Option<&str>; 2], ErrorKind> {
+    if let Ok(found) = scan::members(result, ["resultType", "nextCursor"]) {
+        return Ok(found.map(|value| value.filter(|value| *value != "null")));
+    }
+    match serde_json::from_str::<Peek<'_>>(result) {
+        Ok(peek) => Ok([peek.result_type, peek.next_cursor].map(|value| value.map(RawValue::get))),
+        Err(error) => Err(ErrorKind::Peer(PeerError::Result(json_trouble(&error)))),
+    }
 }
 
 impl Connection {
@@ -421,12 +432,9 @@ fn read_result(
     if !modern && !paged {
         return Ok(None);
     }
-    let peek: Peek<'_> = match serde_json::from_str(result.as_str()) {
-        Ok(peek) => peek,
-        Err(error) => return wrong(json_trouble(&error)),
-    };
-    if let Some(kind) = peek.result_type.filter(|_| modern) {
-        match serde_json::from_str::<String>(kind.get()).as_deref() {
+    let [result_type, next_cursor] = peek(result.as_str())?;
+    if let Some(kind) = result_type.filter(|kind| modern && *kind != r#""complete""#) {
+        match serde_json::from_str::<String>(kind).as_deref() {
             Ok("complete") => {}
             Ok("input_required") if may_ask => {
                 let what = String::from("multi round-trip requests are not followed yet");
@@ -440,9 +448,9 @@ fn read_result(
             Err(_) => return wrong(String::from("its resultType is no text")),
         }
     }
-    match peek.next_cursor.filter(|_| paged) {
+    match next_cursor.filter(|_| paged) {
         None => Ok(None),
-        Some(cursor) if cursor.get().starts_with('"') => Ok(Some(result.cut(cursor.get()))),
+        Some(cursor) if cursor.starts_with('"') => Ok(Some(result.cut(cursor))),
         Some(_) => wrong(String::from("its nextCursor is no text")),
     }
 }

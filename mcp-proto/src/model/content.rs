@@ -1,11 +1,14 @@
 //! Content of results (specification: server/tools, "Tool Result"; server/resources,
 //! "Annotations").
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::null_is_default;
 use crate::Raw;
+use crate::wire::scan;
 
 /// One piece of content.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +161,17 @@ fn nothing() -> Raw {
 #[derive(Deserialize)]
 struct Kind<'a> {
     #[serde(borrow, rename = "type")]
-    kind: std::borrow::Cow<'a, str>,
+    kind: Cow<'a, str>,
+}
+
+/// The `type` of a piece.
+fn kind(piece: &str) -> Option<Cow<'_, str>> {
+    if let Ok([Some(kind)]) = scan::members(piece, ["type"])
+        && let Some(kind) = scan::plain_text(kind)
+    {
+        return Some(Cow::Borrowed(kind));
+    }
+    serde_json::from_str(piece).ok().map(|Kind { kind }| kind)
 }
 
 impl Content {
@@ -169,19 +182,20 @@ impl Content {
     }
 
     fn read(raw: Raw) -> Content {
-        let kind = serde_json::from_str::<Kind<'_>>(raw.as_str());
-        let read = match kind.as_ref().map(|k| &*k.kind) {
-            Ok("text") => raw.parse().map(|c| Content::Text(TextContent { raw: raw.clone(), ..c })),
-            Ok("image") => {
+        let read = match kind(raw.as_str()).as_deref() {
+            Some("text") => {
+                raw.parse().map(|c| Content::Text(TextContent { raw: raw.clone(), ..c }))
+            }
+            Some("image") => {
                 raw.parse().map(|c| Content::Image(ImageContent { raw: raw.clone(), ..c }))
             }
-            Ok("audio") => {
+            Some("audio") => {
                 raw.parse().map(|c| Content::Audio(AudioContent { raw: raw.clone(), ..c }))
             }
-            Ok("resource_link") => {
+            Some("resource_link") => {
                 raw.parse().map(|c| Content::ResourceLink(ResourceLink { raw: raw.clone(), ..c }))
             }
-            Ok("resource") => {
+            Some("resource") => {
                 raw.parse().map(|c| Content::Resource(EmbeddedResource { raw: raw.clone(), ..c }))
             }
             _ => return Content::Unknown(raw),

@@ -48,6 +48,9 @@ impl Operation for CustomRequest {
     }
 
     fn decode(&self, reply: &Reply) -> Result<Raw, Error> {
-        reply.result().cloned()
+        // Nobody else parses it: what is handed on must be JSON.
+        let raw = reply.result()?;
+        raw.check()?;
+        Ok(raw.clone())
     }
 }

@@ -27,7 +27,7 @@ impl Operation for Ping {
         Ok(Params::none())
     }
 
-    fn decode(&self, _reply: &Reply) -> Result<(), Error> {
-        Ok(())
+    fn decode(&self, reply: &Reply) -> Result<(), Error> {
+        reply.result()?.check()
     }
 }

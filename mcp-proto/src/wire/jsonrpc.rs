@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::scan::{self, NotPlain};
 use crate::Raw;
 
 /// A message of the server's. What it carries is left as it was sent.
@@ -76,18 +77,21 @@ impl Messages {
 }
 
 fn read_one(raw: &Raw, text: &str) -> Result<Option<Message>, serde_json::Error> {
-    let Envelope { id, method, params, result, error } = serde_json::from_str(text)?;
-    let cut = |part: &RawValue| raw.cut(part.get());
+    let Envelope { id, method, params, result, error } = match Envelope::scan(text) {
+        Ok(envelope) => envelope,
+        Err(NotPlain) => serde_json::from_str(text)?,
+    };
+    let cut = |part: &str| raw.cut(part);
     let message = match (method, id) {
         (Some(method), None) => {
             Message::Notification { method: method.into_owned(), params: params.map(cut) }
         }
-        (Some(method), Some(id)) if !id.get().starts_with(['{', '[', 't', 'f']) => {
+        (Some(method), Some(id)) if !id.starts_with(['{', '[', 't', 'f']) => {
             Message::Request { id: cut(id), method: method.into_owned(), params: params.map(cut) }
         }
         (Some(_), Some(_)) => return Ok(None),
         (None, id) => {
-            let id = id.and_then(|id| own_id(id.get().trim_matches('"')));
+            let id = id.and_then(|id| own_id(id.trim_matches('"')));
             let outcome = match (error, result) {
                 (Some(error), _) => Err(cut(error)),
                 (None, Some(result)) => Ok(cut(result)),
@@ -116,11 +120,32 @@ pub(crate) fn own_id(text: &str) -> Option<u64> {
 /// The members of a message that count. `null` is kept apart from absence where it matters:
 /// an `id` that is `null` counts as absent, a `result` that is `null` does not.
 struct Envelope<'a> {
-    id: Option<&'a RawValue>,
+    id: Option<&'a str>,
     method: Option<Cow<'a, str>>,
-    params: Option<&'a RawValue>,
-    result: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
+    params: Option<&'a str>,
+    result: Option<&'a str>,
+    error: Option<&'a str>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Finds the members without parsing what they hold: whoever reads a result parses it then.
+    fn scan(text: &'a str) -> Result<Self, NotPlain> {
+        let names = ["id", "method", "params", "result", "error"];
+        let [id, method, params, result, error] = scan::members(text, names)?;
+        let unless_null = |value: Option<&'a str>| value.filter(|value| *value != "null");
+        let method = match unless_null(method) {
+            None => None,
+            Some(method) => Some(Cow::Borrowed(scan::plain_text(method).ok_or(NotPlain)?)),
+        };
+        // An id decides who is answered, so it is more than found: a number or a plain text.
+        let id = unless_null(id);
+        let is_id = |id: &str| scan::plain_text(id).is_some() || own_id(id).is_some();
+        if id.is_some_and(|id| !is_id(id)) {
+            return Err(NotPlain);
+        }
+        let (params, error) = (unless_null(params), unless_null(error));
+        Ok(Envelope { id, method, params, result, error })
+    }
 }
 
 impl<'de> de::Deserialize<'de> for Envelope<'de> {
@@ -146,16 +171,13 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
                 Key::Params => set(&mut all.params, &mut map)?,
                 Key::Error => set(&mut all.error, &mut map)?,
                 Key::Result => {
-                    if all.result.replace(map.next_value()?).is_some() {
-                        return Err(de::Error::custom("a member stands twice"));
-                    }
+                    let value: &RawValue = map.next_value()?;
+                    once(&mut all.result, value.get())?;
                 }
                 Key::Method => {
-                    let method: Option<Text<'de>> = map.next_value()?;
-                    if all.method.is_some() {
-                        return Err(de::Error::custom("a member stands twice"));
+                    if let Some(Text(method)) = map.next_value()? {
+                        once(&mut all.method, method)?;
                     }
-                    all.method = method.map(|text| text.0);
                 }
                 Key::Other => {
                     map.next_value::<IgnoredAny>()?;
@@ -166,17 +188,18 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
     }
 }
 
-/// Reads a member that counts as absent when it is `null`. A member that stands twice makes the
-/// message ambiguous, and so invalid.
-fn set<'de, A: MapAccess<'de>>(
-    place: &mut Option<&'de RawValue>,
-    map: &mut A,
-) -> Result<(), A::Error> {
+/// Reads a member that counts as absent when it is `null`.
+fn set<'de, A: MapAccess<'de>>(place: &mut Option<&'de str>, map: &mut A) -> Result<(), A::Error> {
     let value: &'de RawValue = map.next_value()?;
-    if value.get() != "null" && place.replace(value).is_some() {
-        return Err(de::Error::custom("a member stands twice"));
+    if value.get() == "null" { Ok(()) } else { once(place, value.get()) }
+}
+
+/// A member that stands twice makes the message ambiguous, and so invalid.
+fn once<T, E: de::Error>(place: &mut Option<T>, value: T) -> Result<(), E> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(E::custom("a member stands twice")),
     }
-    Ok(())
 }
 
 struct Text<'a>(Cow<'a, str>);
@@ -287,6 +310,12 @@ fn push_method(line: &mut String, method: &str) {
 
 /// Appends a text as a JSON string.
 pub(crate) fn push_string(line: &mut String, text: &str) {
+    if text.bytes().all(|b| (b' '..0x7f).contains(&b) && b != b'"' && b != b'\\') {
+        line.push('"');
+        line.push_str(text);
+        line.push('"');
+        return;
+    }
     line.push_str(&serde_json::Value::from(text).to_string());
 }
 

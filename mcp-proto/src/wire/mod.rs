@@ -3,6 +3,7 @@
 pub(crate) mod id_scan;
 pub mod jsonrpc;
 pub mod lines;
+pub(crate) mod scan;
 
 /// What is wrong with a JSON text, told by kind and position only: the text itself may be private.
 #[must_use]

@@ -1,0 +1,256 @@
+//! Finds the members of a JSON object without parsing what they hold.
+//!
+//! It counts brackets and quotes, which is several times faster than parsing, and copies nothing.
+//! It is no validator: what it finds is parsed by whoever uses it. Whatever is not plain, such as
+//! a member name with an escape, makes it give up, and then the caller parses.
+
+/// The members of an object, in order.
+#[derive(Debug)]
+pub(crate) struct Members<'a> {
+    text: &'a str,
+    at: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    First,
+    Next,
+    Over,
+}
+
+/// The text is not plain: it must be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotPlain;
+
+impl<'a> Members<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        Members { text, at: 0, state: State::First }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.blanks();
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            Some(())
+        } else {
+            None
+        }
+    }
+
+    /// Takes a string, and returns what stands between its quotes; `None` in the option where that
+    /// has escapes.
+    fn string(&mut self) -> Option<Option<&'a str>> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut plain = true;
+        loop {
+            let rest = self.text.as_bytes().get(self.at..)?;
+            let found = quote_or_escape(rest)?;
+            self.at += found + 1;
+            if rest.get(found) == Some(&b'"') {
+                let text = self.text.get(start..self.at - 1)?;
+                return Some(plain.then_some(text));
+            }
+            plain = false;
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self) -> Option<&'a str> {
+        self.blanks();
+        let start = self.at;
+        match self.peek()? {
+            b'"' => {
+                self.string()?;
+            }
+            b'{' | b'[' => self.nested()?,
+            _ => {
+                while let Some(byte) = self.peek() {
+                    if matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r') {
+                        break;
+                    }
+                    self.at += 1;
+                }
+            }
+        }
+        self.text.get(start..self.at).filter(|value| !value.is_empty())
+    }
+
+    fn nested(&mut self) -> Option<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    /// The next member; `None` in the option at the end of the text.
+    fn step(&mut self) -> Option<Option<(&'a str, &'a str)>> {
+        match self.state {
+            State::First => {
+                self.expect(b'{')?;
+                if self.expect(b'}').is_some() {
+                    return self.end();
+                }
+            }
+            State::Next => {
+                if self.expect(b'}').is_some() {
+                    return self.end();
+                }
+                self.expect(b',')?;
+            }
+            State::Over => return Some(None),
+        }
+        self.state = State::Next;
+        let name = self.string()??;
+        self.expect(b':')?;
+        Some(Some((name, self.value()?)))
+    }
+
+    fn end(&mut self) -> Option<Option<(&'a str, &'a str)>> {
+        self.state = State::Over;
+        self.blanks();
+        (self.at == self.text.len()).then_some(None)
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Result<(&'a str, &'a str), NotPlain>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.step() {
+            Some(member) => member.map(Ok),
+            None => {
+                self.state = State::Over;
+                Some(Err(NotPlain))
+            }
+        }
+    }
+}
+
+/// Most strings are short, and for those a plain loop is faster than a search by blocks.
+fn quote_or_escape(bytes: &[u8]) -> Option<usize> {
+    const SHORT: usize = 24;
+    let short = bytes.iter().take(SHORT).position(|byte| matches!(byte, b'"' | b'\\'));
+    short.or_else(|| Some(SHORT + memchr::memchr2(b'"', b'\\', bytes.get(SHORT..)?)?))
+}
+
+/// Reads some members of an object: the values that have these names, in the order of the names.
+/// A member that is absent is `None`; one that stands twice is not plain.
+pub(crate) fn members<'a, const N: usize>(
+    text: &'a str,
+    names: [&str; N],
+) -> Result<[Option<&'a str>; N], NotPlain> {
+    let mut found = [None; N];
+    for member in Members::of(text) {
+        let (name, value) = member?;
+        let place = names.iter().position(|wanted| *wanted == name);
+        if let Some(place) = place.and_then(|at| found.get_mut(at))
+            && place.replace(value).is_some()
+        {
+            return Err(NotPlain);
+        }
+    }
+    Ok(found)
+}
+
+/// What a value says that is a text without escapes.
+pub(crate) fn plain_text(value: &str) -> Option<&str> {
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+    (!inner.contains(['\\', '"'])).then_some(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::value::RawValue;
+
+    #[test]
+    fn members_are_found_as_they_stand() {
+        let text = r#" { "a" : [1,{"b":"]}"}] ,"c":"x\"}" , "d":-1.5e3,"e":{} } "#;
+        let found = members(text, ["e", "d", "c", "b", "a"]);
+        let want = [Some("{}"), Some("-1.5e3"), Some(r#""x\"}""#), None, Some(r#"[1,{"b":"]}"}]"#)];
+        assert_eq!(found, Ok(want));
+        assert_eq!(members("{}", ["a"]), Ok([None]));
+    }
+
+    #[test]
+    fn what_is_not_plain_is_left_to_the_parser() {
+        for text in [
+            r#"{"a":1,"a":2}"#,
+            r#"{"\u0061":1}"#,
+            r#"{"a":1} x"#,
+            r#"{"a":1"#,
+            r#"{"a":}"#,
+            r#"{"a" 1}"#,
+            r#"{"a":1 "b":2}"#,
+            r#"{"a":"x}"#,
+            r#"{"a":[}"#,
+            "[1]",
+            "1",
+            "",
+        ] {
+            assert_eq!(members(text, ["a"]), Err(NotPlain), "{text}");
+        }
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(serde_json::Value::from),
+            any::<i64>().prop_map(serde_json::Value::from),
+            ".{0,12}".prop_map(serde_json::Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(serde_json::Value::from),
+                proptest::collection::btree_map("[a-c\"\\\\]{0,2}", inner, 0..5)
+                    .prop_map(|map| map.into_iter().collect::<serde_json::Map<_, _>>().into()),
+            ]
+        })
+    }
+
+    proptest! {
+        /// Where the scan finds something, a parser finds the same.
+        #[test]
+        fn it_agrees_with_the_parser(value in json(), pretty in any::<bool>()) {
+            let text = if pretty {
+                serde_json::to_string_pretty(&value).unwrap()
+            } else {
+                value.to_string()
+            };
+            type Parsed<'a> = std::collections::BTreeMap<String, &'a RawValue>;
+            match (members(&text, ["a", "b"]), serde_json::from_str::<Parsed<'_>>(&text)) {
+                (Ok([a, b]), Ok(parsed)) => {
+                    prop_assert_eq!(a, parsed.get("a").map(|raw| raw.get()));
+                    prop_assert_eq!(b, parsed.get("b").map(|raw| raw.get()));
+                }
+                (Err(NotPlain), _) => prop_assert!(!value.is_object() || text.contains('\\')),
+                (Ok(_), Err(error)) => prop_assert!(false, "{error}"),
+            }
+        }
+    }
+}
