@@ -56,7 +56,7 @@ impl<'a> Members<'a> {
         let mut plain = true;
         loop {
             let rest = self.text.as_bytes().get(self.at..)?;
-            let found = quote_or_escape(rest)?;
+            let found = memchr::memchr2(b'"', b'\\', rest)?;
             self.at += found + 1;
             if rest.get(found) == Some(&b'"') {
                 let text = self.text.get(start..self.at - 1)?;
@@ -148,13 +148,6 @@ impl<'a> Iterator for Members<'a> {
             }
         }
     }
-}
-
-/// Most strings are short, and for those a plain loop is faster than a search by blocks.
-fn quote_or_escape(bytes: &[u8]) -> Option<usize> {
-    const SHORT: usize = 24;
-    let short = bytes.iter().take(SHORT).position(|byte| matches!(byte, b'"' | b'\\'));
-    short.or_else(|| Some(SHORT + memchr::memchr2(b'"', b'\\', bytes.get(SHORT..)?)?))
 }
 
 /// Reads some members of an object: the values that have these names, in the order of the names.
