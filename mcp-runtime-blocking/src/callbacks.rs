@@ -1,0 +1,93 @@
+//! The host's own code: handlers of questions, and callbacks for items. A panic in it is a failure
+//! to answer, and nothing else.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+
+use mcp_proto::driver::{HandlerError, Hub, Job, OnProgress};
+use mcp_proto::{Answer, ApiMisuse, CallId, Hearing, Item, Operation, Question, Raw, op::Call};
+use serde_json::{Map, Value};
+
+use crate::wake::lock;
+
+type Handler<A, R> = Box<dyn Fn(A) -> Result<R, HandlerError> + Send + Sync>;
+
+/// The handlers that answer questions, and the callbacks of calls that nobody waits in.
+#[derive(Default)]
+pub(crate) struct Callbacks {
+    pub(crate) request_meta: Option<Handler<String, Map<String, Value>>>,
+    pub(crate) elicitation: Option<Handler<Raw, Value>>,
+    /// `None` while it runs.
+    progress: Mutex<BTreeMap<CallId, Option<OnProgress>>>,
+}
+
+impl Callbacks {
+    /// What the connection is told about them.
+    pub(crate) fn hears(&self) -> Vec<Hearing> {
+        let meta = self.request_meta.as_ref().map(|_| Hearing::RequestMeta);
+        let elicitation = self.elicitation.as_ref().map(|_| Hearing::Elicitation);
+        meta.into_iter().chain(elicitation).collect()
+    }
+
+    /// Answers a question.
+    pub(crate) fn answer(&self, question: Question) -> Answer {
+        let answer = move || match question {
+            Question::RequestMeta { method } => {
+                let handler = self.request_meta.as_ref()?;
+                handler(method).ok().map(Answer::RequestMeta)
+            }
+            Question::Elicit { params } => {
+                let handler = self.elicitation.as_ref()?;
+                handler(params).ok().map(Answer::Elicit)
+            }
+            _ => None,
+        };
+        catch_unwind(AssertUnwindSafe(answer)).ok().flatten().unwrap_or(Answer::Failed)
+    }
+
+    /// Does a job that belongs to no caller who waits.
+    pub(crate) fn run(&self, hub: &Hub, job: Job) {
+        match job {
+            Job::Item(id, item) => {
+                let mut callback = lock(&self.progress).get_mut(&id).and_then(Option::take);
+                show(&mut callback, *item);
+                if let Some(place) = lock(&self.progress).get_mut(&id) {
+                    *place = callback;
+                }
+                hub.item_done(id);
+            }
+            Job::Ask(_, id, question) => hub.answer(id, self.answer(question)),
+            // A handler that runs cannot be stopped. Its answer will be ignored.
+            _ => {}
+        }
+    }
+
+    /// Begins a call that nobody waits in. Its items may come before this returns.
+    pub(crate) fn begin<O: Operation>(
+        &self,
+        callback: Option<OnProgress>,
+        begin: impl FnOnce() -> Result<Call<O>, ApiMisuse>,
+    ) -> Result<Call<O>, ApiMisuse> {
+        let Some(callback) = callback else { return begin() };
+        let mut progress = lock(&self.progress);
+        let call = begin()?;
+        progress.insert(call.id(), Some(callback));
+        Ok(call)
+    }
+
+    /// Drops the callback of a call. It may have a destructor of the host's: not under the lock.
+    pub(crate) fn forget(&self, id: CallId) {
+        let callback = lock(&self.progress).remove(&id);
+        drop(callback);
+    }
+}
+
+/// Shows the host an item. A callback that panics is not called again.
+pub(crate) fn show(callback: &mut Option<OnProgress>, item: Item) {
+    let Item::Progress(progress) = item else { return };
+    let Some(run) = callback else { return };
+    if catch_unwind(AssertUnwindSafe(|| run(progress))).is_err() {
+        *callback = None;
+    }
+}

@@ -1,0 +1,115 @@
+//! What whoever sits in the seat works on: the server processes, or the byte stream.
+
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use mcp_proto::driver::{Hub, Turn, Work};
+use mcp_proto::{EXIT_WAIT, ProcessId, StdioOutput};
+use mcp_runtime_common::DROP_GRACE;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::server::{Server, Watched};
+use crate::stream::Stream;
+use crate::wake::Bell;
+
+/// How much is read at once: what a pipe holds.
+const READ: usize = 64 * 1024;
+
+/// Everything that moves bytes. It is in the seat's lock, so one thread at a time has it.
+pub(crate) struct Table {
+    servers: Vec<Server>,
+    stream: Option<Stream>,
+    work: Work,
+    buffer: Vec<u8>,
+    /// Kept for their memory.
+    watched: Vec<Watched>,
+    ready: Vec<bool>,
+}
+
+impl Table {
+    pub(crate) fn new(stream: Option<Stream>) -> Self {
+        let buffer = if stream.is_none() { vec![0; READ] } else { Vec::new() };
+        Table {
+            servers: Vec::new(),
+            stream,
+            work: Work::new(),
+            buffer,
+            watched: Vec::new(),
+            ready: Vec::new(),
+        }
+    }
+
+    /// Does what the hub wants done, until there is nothing more of it.
+    pub(crate) fn work(&mut self, hub: &Arc<Hub>, waker: &Waker) -> Turn {
+        loop {
+            let turn = hub.turn(Some(waker), &mut self.work);
+            if self.work.is_empty() {
+                return turn;
+            }
+            while let Some((id, output)) = self.work.pop_front() {
+                match &mut self.stream {
+                    Some(stream) => stream.perform(hub, id, output),
+                    None => self.perform(hub, id, output),
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, hub: &Hub, id: ProcessId, output: StdioOutput) {
+        if let StdioOutput::Spawn(command) = &output {
+            self.servers.retain(|server| !server.is_over(Duration::ZERO));
+            self.servers.extend(Server::launch(hub, id, command));
+            return;
+        }
+        // What is meant for a process that is gone is dropped.
+        let Some(server) = self.servers.iter_mut().find(|server| server.id == id) else { return };
+        match output {
+            StdioOutput::Write(bytes) => server.write(hub, bytes),
+            StdioOutput::CloseStdin => server.close_stdin(),
+            StdioOutput::Terminate => server.process.terminate(),
+            StdioOutput::Kill => server.process.kill(),
+            _ => {}
+        }
+    }
+
+    /// Waits at most this long for something to happen, and hands it in.
+    pub(crate) fn sleep(&mut self, hub: &Hub, bell: &Bell, time: Option<Duration>) {
+        self.servers.retain(|server| !server.is_over(EXIT_WAIT));
+        self.watched.clear();
+        let mut fds = Vec::with_capacity(1 + 4 * self.servers.len());
+        fds.push(PollFd::new(bell.reader(), PollFlags::IN));
+        self.watched.extend(self.servers.iter().map(|server| server.watch(hub, &mut fds)));
+        // What has rung since the last look is looked at before any sleep.
+        let time = if bell.fall_asleep() { time } else { Some(Duration::ZERO) };
+        // A time that the system cannot express is no limit. A failed call is an interrupted one.
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        let _ = poll(&mut fds, time.as_ref());
+        self.ready.clear();
+        self.ready.extend(fds.iter().map(|fd| !fd.revents().is_empty()));
+        drop(fds);
+        let mut ready = self.ready.iter().copied();
+        bell.awake(ready.next().unwrap_or(false));
+        for (server, watched) in self.servers.iter_mut().zip(&self.watched) {
+            server.ready(hub, *watched, || ready.next().unwrap_or(false), &mut self.buffer);
+        }
+    }
+
+    /// Ends everything now: for a client that is dropped.
+    pub(crate) fn end(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            stream.let_go();
+        }
+        self.servers.iter_mut().for_each(Server::close_pipes);
+        // One wait for all of them. What is left is killed when it is dropped, which does not wait
+        // again for a process that was killed already.
+        let end = Instant::now() + DROP_GRACE;
+        for server in &mut self.servers {
+            let left = end.saturating_duration_since(Instant::now());
+            if server.process.reap_within(left).is_none() {
+                server.process.kill();
+            }
+        }
+        self.servers.clear();
+    }
+}
