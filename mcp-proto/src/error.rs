@@ -243,8 +243,13 @@ pub enum Incompatible {
         wanted: Vec<String>,
     },
     /// The server spoke neither era, or not the forced one.
-    #[error("{}", attempts(.0))]
-    Attempts(Vec<Attempt>),
+    #[error("{}", attempts(*.forced, .attempts))]
+    Attempts {
+        /// The era that the configuration demands, if it demands one.
+        forced: Option<crate::Era>,
+        /// What was tried, in order.
+        attempts: Vec<Attempt>,
+    },
 }
 
 /// One attempt to find out what a server speaks.
@@ -263,9 +268,16 @@ fn list(versions: &[String]) -> String {
     }
 }
 
-fn attempts(attempts: &[Attempt]) -> String {
+fn attempts(forced: Option<crate::Era>, attempts: &[Attempt]) -> String {
     let met: Vec<_> = attempts.iter().map(|a| format!("`{}` met: {}", a.method, a.met)).collect();
-    format!("the server could not be started in the wanted era: {}", met.join("; "))
+    let met = met.join("; ");
+    match forced {
+        None => format!("the server speaks neither the modern nor the legacy era: {met}"),
+        Some(era) => format!(
+            "the server does not speak the {era} era, which the configuration demands: {met}; \
+             with the automatic era it may be reached"
+        ),
+    }
 }
 
 /// How the way to the server failed.

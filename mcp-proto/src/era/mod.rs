@@ -224,7 +224,12 @@ impl Start {
 
     fn give_up(&mut self) -> Verdict {
         let attempts = std::mem::take(&mut self.attempts);
-        Verdict::Fail(ErrorKind::Incompatible(Incompatible::Attempts(attempts)))
+        let forced = match self.choice {
+            EraChoice::Auto => None,
+            EraChoice::Modern => Some(Era::Modern),
+            EraChoice::Legacy => Some(Era::Legacy),
+        };
+        Verdict::Fail(ErrorKind::Incompatible(Incompatible::Attempts { forced, attempts }))
     }
 
     fn wanted(&self) -> Vec<String> {
