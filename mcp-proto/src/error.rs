@@ -243,7 +243,7 @@ pub enum Incompatible {
         wanted: Vec<String>,
     },
     /// The server spoke neither era, or not the forced one.
-    #[error("{}", attempts(*.forced, .attempts))]
+    #[error("{}", neither(*.forced, .attempts))]
     Attempts {
         /// The era that the configuration demands, if it demands one.
         forced: Option<crate::Era>,
@@ -268,7 +268,7 @@ fn list(versions: &[String]) -> String {
     }
 }
 
-fn attempts(forced: Option<crate::Era>, attempts: &[Attempt]) -> String {
+fn neither(forced: Option<crate::Era>, attempts: &[Attempt]) -> String {
     let met: Vec<_> = attempts.iter().map(|a| format!("`{}` met: {}", a.method, a.met)).collect();
     let met = met.join("; ");
     match forced {
