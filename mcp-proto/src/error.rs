@@ -293,10 +293,12 @@ pub enum TransportError {
         failure: IoFailure,
     },
     /// The process ended.
-    #[error("{}", exited(*.status, .stderr))]
+    #[error("{}", exited(*.status, *.unanswered, .stderr))]
     Exited {
         /// How it ended. `None` when it closed its stdin or stdout and still runs.
         status: Option<ExitStatus>,
+        /// What it was asked during its start and did not answer.
+        unanswered: Option<&'static str>,
         /// The last of its stderr.
         stderr: String,
     },
@@ -305,16 +307,18 @@ pub enum TransportError {
     StreamEnded,
 }
 
-fn exited(status: Option<ExitStatus>, stderr: &str) -> String {
+fn exited(status: Option<ExitStatus>, unanswered: Option<&str>, stderr: &str) -> String {
     let how = match status {
         Some(ExitStatus::Code(code)) => format!("exited with status {code}"),
         Some(ExitStatus::Signal(signal)) => format!("was ended by signal {signal}"),
         Some(ExitStatus::Unknown) => String::from("has ended, its exit status is not known"),
         None => String::from("closed its stdin or stdout without ending"),
     };
+    let before = unanswered.map(|method| format!(" before answering `{method}`"));
+    let before = before.unwrap_or_default();
     match stderr.trim() {
-        "" => format!("the server {how}; it wrote nothing on stderr"),
-        words => format!("the server {how}; its last words on stderr: {words}"),
+        "" => format!("the server {how}{before}; it wrote nothing on stderr"),
+        words => format!("the server {how}{before}; its last words on stderr: {words}"),
     }
 }
 

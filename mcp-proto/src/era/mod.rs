@@ -201,8 +201,15 @@ impl Start {
     }
 
     /// The server is gone before the era was decided.
-    pub(crate) fn lost(&mut self, error: TransportError) -> Verdict {
+    pub(crate) fn lost(&mut self, mut error: TransportError) -> Verdict {
         let died = matches!(error, TransportError::Exited { .. });
+        if let TransportError::Exited { unanswered, .. } = &mut error {
+            *unanswered = match (self.discover, self.initialize) {
+                (_, Try::Waiting) => Some("initialize"),
+                (Try::Waiting, _) => Some("server/discover"),
+                _ => None,
+            };
+        }
         // Some legacy servers end at the first message that is not `initialize`. They get one
         // more chance; nobody else gets any.
         if died && self.probes() && self.attempts.is_empty() {

@@ -258,9 +258,11 @@ impl Stdio {
         };
         let error = match self.kind {
             Transport::Stream => TransportError::StreamEnded,
-            Transport::Stdio(_) => {
-                TransportError::Exited { status: process.exit, stderr: process.stderr.last_words() }
-            }
+            Transport::Stdio(_) => TransportError::Exited {
+                status: process.exit,
+                unanswered: None,
+                stderr: process.stderr.last_words(),
+            },
         };
         let ended = process.exit.is_some() && !self.is_stream();
         let mut all = vec![Happening::Lost(error)];
