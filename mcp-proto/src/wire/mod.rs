@@ -1,9 +1,11 @@
 //! Pure codecs: bytes to messages and back. They know nothing of the protocol's state.
 
+pub mod headers;
 pub(crate) mod id_scan;
 pub mod jsonrpc;
 pub mod lines;
 pub(crate) mod scan;
+pub mod sse;
 
 /// What is wrong with a JSON text, told by kind and position only: the text itself may be private.
 #[must_use]
