@@ -14,8 +14,14 @@ use crate::model::Implementation;
 pub const DISCOVER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The default of [`ConnectionConfig::start_timeout`].
 pub const START_TIMEOUT: Duration = Duration::from_secs(60);
-/// The default of [`ConnectionConfig::call_timeout`] over stdio.
+/// The default of [`ConnectionConfig::call_timeout`] over stdio and byte streams.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(15);
+/// The default of [`ConnectionConfig::call_timeout`] over HTTP.
+pub const HTTP_CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The default of [`HttpConfig::retries`].
+pub const HTTP_RETRIES: u32 = 3;
+/// The default of [`HttpConfig::backoff`].
+pub const HTTP_BACKOFF: Duration = Duration::from_secs(1);
 /// The default of [`ConnectionConfig::max_message_bytes`].
 pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 /// The default of [`ConnectionConfig::max_pages`].
@@ -59,8 +65,8 @@ pub struct ConnectionConfig {
     /// default, since `npx` and `uvx` may have to download the server first.
     pub start_timeout: Duration,
     /// How long a call may take that brings no timeout of its own, counted from the moment at
-    /// which the connection is ready. 15 s by default.
-    pub call_timeout: Duration,
+    /// which the connection is ready. By default 15 s over stdio and 30 s over HTTP.
+    pub call_timeout: Option<Duration>,
     /// The longest message that is accepted, in bytes: 64 MiB by default. A longer one fails the
     /// call that it answers.
     pub max_message_bytes: usize,
@@ -98,7 +104,7 @@ impl Default for ConnectionConfig {
             era: EraChoice::Auto,
             discover_timeout: DISCOVER_TIMEOUT,
             start_timeout: START_TIMEOUT,
-            call_timeout: CALL_TIMEOUT,
+            call_timeout: None,
             max_message_bytes: MAX_MESSAGE_BYTES,
             max_pages: MAX_PAGES,
             max_list_bytes: MAX_LIST_BYTES,
@@ -143,7 +149,7 @@ impl ConnectionConfig {
         let times = [
             ("discover_timeout", self.discover_timeout),
             ("start_timeout", self.start_timeout),
-            ("call_timeout", self.call_timeout),
+            ("call_timeout", self.call_timeout.unwrap_or(CALL_TIMEOUT)),
         ];
         for (setting, value) in times {
             if value.is_zero() {
@@ -180,6 +186,112 @@ pub enum Transport {
     /// A byte stream that the performer already has, with the same framing. It is never launched;
     /// its end counts as the exit, and there is no restart.
     Stream,
+    /// Streamable HTTP.
+    Http(HttpConfig),
+}
+
+impl Transport {
+    /// How long a call may take when nothing else is said.
+    #[must_use]
+    pub fn call_timeout(&self) -> Duration {
+        match self {
+            Transport::Stdio(_) | Transport::Stream => CALL_TIMEOUT,
+            Transport::Http(_) => HTTP_CALL_TIMEOUT,
+        }
+    }
+
+    /// The same transport with a placeholder in the place of each value that may be secret.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        match self {
+            Transport::Stdio(command) => Transport::Stdio(command.masked()),
+            Transport::Stream => Transport::Stream,
+            Transport::Http(http) => Transport::Http(http.masked()),
+        }
+    }
+}
+
+/// A server over HTTP (specification: basic/transports/streamable-http).
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HttpConfig {
+    /// The endpoint: `http://` or `https://`, with a host.
+    pub url: String,
+    /// Headers that go out with every request. Journals and debug output show their names only.
+    /// Those named `Mcp-Param-*` go to legacy servers only.
+    pub headers: Vec<(String, String)>,
+    /// How often an idempotent request is sent again after a transient failure: 3 times by
+    /// default. A `tools/call` never is.
+    pub retries: u32,
+    /// How long the first of these pauses is; each further one is twice as long. 1 s by default.
+    pub backoff: Duration,
+}
+
+impl HttpConfig {
+    /// A server at this address.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        HttpConfig {
+            url: url.into(),
+            headers: Vec::new(),
+            retries: HTTP_RETRIES,
+            backoff: HTTP_BACKOFF,
+        }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// The address, if it is one that can be reached.
+    ///
+    /// # Errors
+    /// When it is no URL, has another scheme than `http` or `https`, or has no host.
+    pub fn endpoint(&self) -> Result<url::Url, crate::ApiMisuse> {
+        let wrong = |why: &str| Err(crate::ApiMisuse::Target(format!("{:?}: {why}", self.url)));
+        let Ok(mut url) = url::Url::parse(&self.url) else {
+            return wrong("this is no URL");
+        };
+        if !matches!(url.scheme(), "http" | "https") {
+            return wrong("only http and https are reached");
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return wrong("the URL has no host");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return wrong("credentials belong into a header, not into the URL");
+        }
+        url.set_fragment(None);
+        for (name, value) in &self.headers {
+            crate::transport::http::check_header(name, value)?;
+        }
+        Ok(url)
+    }
+
+    /// The same with a placeholder in the place of each value of a header.
+    #[must_use]
+    pub fn masked(&self) -> Self {
+        let mut masked = self.clone();
+        for (_, value) in &mut masked.headers {
+            *value = String::from("masked");
+        }
+        masked
+    }
+}
+
+impl fmt::Debug for HttpConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("HttpConfig")
+            .field("url", &self.url)
+            .field("headers", &names)
+            .field("retries", &self.retries)
+            .field("backoff", &self.backoff)
+            .finish()
+    }
 }
 
 /// A process to launch. No shell is involved.

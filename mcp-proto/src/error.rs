@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::interface::{ExitStatus, IoFailure};
+use crate::interface::{ExitStatus, HttpFailure, HttpFailureKind, IoFailure};
 use crate::{Raw, Reply};
 
 /// Why a call has no result.
@@ -305,6 +305,73 @@ pub enum TransportError {
     /// The byte stream ended.
     #[error("the byte stream has ended")]
     StreamEnded,
+    /// An HTTP exchange brought no answer.
+    #[error("{0}")]
+    Http(HttpFault),
+}
+
+/// Why an HTTP exchange brought no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpFault {
+    /// The exchange failed.
+    #[error("{}", exchange(.0))]
+    Exchange(HttpFailure),
+    /// The server answered with a status that is no success.
+    #[error("the server answered with HTTP status {status}{}", quoted(.text))]
+    Status {
+        /// The status.
+        status: u16,
+        /// The beginning of the body, escaped.
+        text: String,
+    },
+    /// The server asks for authorization (401), or forbids the request (403).
+    #[error("the server asks for authorization (HTTP status {status}){}", quoted(.text))]
+    Authorization {
+        /// The status.
+        status: u16,
+        /// The header `WWW-Authenticate`.
+        challenge: Option<String>,
+        /// The beginning of the body, escaped.
+        text: String,
+    },
+    /// The answer is of no use.
+    #[error("the server sent {0}, which is no answer; is this the endpoint of an MCP server?")]
+    Unusable(String),
+    /// The event stream ended without the answer.
+    #[error("the event stream ended before the answer came")]
+    StreamClosed,
+    /// A redirect that is not followed.
+    #[error(
+        "the server redirects (HTTP status {status}) to {to:?}, which is not followed: only 307 \
+         and 308 within the same origin are"
+    )]
+    Redirect {
+        /// The status.
+        status: u16,
+        /// Where to, escaped.
+        to: String,
+    },
+    /// The server does not know the session any more.
+    #[error("the server has ended the session")]
+    SessionGone,
+}
+
+fn quoted(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+fn exchange(failure: &HttpFailure) -> String {
+    let what = match failure.kind {
+        HttpFailureKind::Resolve => "the server's name could not be resolved",
+        HttpFailureKind::Connect => "the server could not be reached",
+        HttpFailureKind::Tls => "TLS failed; is the server's certificate one that this system trusts?",
+        HttpFailureKind::Proxy => "the proxy did not let the request through",
+        HttpFailureKind::Closed => "the connection ended before the answer was complete",
+        HttpFailureKind::Malformed => "the answer breaks the rules of HTTP",
+        HttpFailureKind::Aborted => "the exchange was aborted",
+    };
+    format!("{what}{}", quoted(&failure.text))
 }
 
 fn exited(status: Option<ExitStatus>, unanswered: Option<&str>, stderr: &str) -> String {
@@ -552,6 +619,14 @@ pub enum ApiMisuse {
     MetaKey {
         /// The key.
         key: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A header that cannot be sent.
+    #[error("header {name:?}: {why}")]
+    Header {
+        /// The name.
+        name: String,
         /// What is wrong with it.
         why: &'static str,
     },

@@ -40,6 +40,8 @@ ids! {
     CallId = "call";
     /// One server process, or one byte stream that stands for it. A restart gets a new id.
     ProcessId = "process";
+    /// One HTTP exchange: a request and its answer. A redirect or a re-send gets a new id.
+    ExchangeId = "exchange";
     /// One question to the host.
     QuestionId = "question";
 }

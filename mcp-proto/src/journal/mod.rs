@@ -5,7 +5,7 @@
 //! `{"at":[mono,unix],"out":…}`, in the order in which they happened; times are nanoseconds. Since
 //! an input is the only thing that changes a connection, [`replay`] is a loop over the lines.
 //!
-//! Values of environment variables are masked. **Tool arguments and results are readable**, as is
+//! Values of environment variables and of configured headers are masked, and so are session ids. **Tool arguments and results are readable**, as is
 //! everything else that a server says; the header says so too.
 
 mod inputs;
@@ -99,11 +99,14 @@ impl Recorder {
             format: FORMAT,
             made_by: concat!("mcp-proto ", env!("CARGO_PKG_VERSION")).into(),
             warning: WARNING.into(),
-            masked: vec!["values of environment variables".into()],
+            masked: vec![
+                "values of environment variables".into(),
+                "values of configured headers, and session ids".into(),
+            ],
             id_key: base64::prelude::BASE64_STANDARD.encode(derive(seed, "ids")),
             at: now.into(),
             config: ConnectionConfig::clone(config),
-            transport: masked(transport),
+            transport: transport.masked(),
         };
         let mut recorder = Recorder { buffer: Vec::new(), stopped: false };
         recorder.line(&header);
@@ -148,11 +151,4 @@ fn derive(seed: [u8; 32], purpose: &str) -> [u8; 32] {
     hash.update(purpose.as_bytes());
     hash.update(seed);
     hash.finalize().into()
-}
-
-fn masked(transport: &Transport) -> Transport {
-    match transport {
-        Transport::Stdio(command) => Transport::Stdio(command.masked()),
-        Transport::Stream => Transport::Stream,
-    }
 }

@@ -11,6 +11,7 @@ pub(super) static SPEC: Spec = Spec {
     legacy: Wire::Custom,
     paged: None,
     may_ask: false,
+    idempotent: false,
 };
 
 /// A request with any method and parameters. The connection adds the metadata of its era.

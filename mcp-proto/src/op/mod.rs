@@ -57,6 +57,8 @@ pub struct Spec {
     pub paged: Option<&'static str>,
     /// Whether the server may answer with a demand for input (basic/patterns/mrtr).
     pub may_ask: bool,
+    /// Whether sending the request twice does no more than sending it once.
+    pub idempotent: bool,
 }
 
 /// What an operation is on the wire, in one era.
@@ -95,6 +97,9 @@ pub struct Params {
     /// The method, for [`Wire::Custom`] only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
+    /// The tool, prompt or resource that the request is about: what intermediaries may route by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The text of a JSON object that has no `_meta`.
     pub object: Raw,
     /// Metadata that the parameters brought along; it goes into `_meta`.
@@ -106,7 +111,12 @@ impl Params {
     /// No parameters.
     #[must_use]
     pub fn none() -> Self {
-        Params { method: None, object: Raw::new("{}"), meta: serde_json::Map::new() }
+        Params {
+            method: None,
+            name: None,
+            object: Raw::new("{}"),
+            meta: serde_json::Map::new(),
+        }
     }
 
     /// The parameters as the text of a JSON object that has no `_meta`.

@@ -10,6 +10,7 @@ pub(super) static SPEC: Spec = Spec {
     legacy: Wire::Request("ping"),
     paged: None,
     may_ask: false,
+    idempotent: true,
 };
 
 /// Asks a server whether it is there.

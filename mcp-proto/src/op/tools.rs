@@ -14,6 +14,7 @@ pub(super) static LIST: Spec = Spec {
     legacy: Wire::Request("tools/list"),
     paged: Some("tools"),
     may_ask: false,
+    idempotent: true,
 };
 
 pub(super) static CALL: Spec = Spec {
@@ -22,6 +23,7 @@ pub(super) static CALL: Spec = Spec {
     legacy: Wire::Request("tools/call"),
     paged: None,
     may_ask: true,
+    idempotent: false,
 };
 
 /// Lists all tools of a server, page after page.
@@ -119,6 +121,10 @@ struct CallParams<'a> {
 }
 
 impl CallTool {
+    fn named(&self, object: String) -> Params {
+        Params { name: Some(self.name.clone()), ..Params::text(object) }
+    }
+
     fn wire(&self, arguments: &Map<String, Value>) -> Result<String, ApiMisuse> {
         let params = CallParams { name: &self.name, arguments };
         serde_json::to_string(&params).map_err(|error| ApiMisuse::Params {
@@ -138,12 +144,12 @@ impl Operation for CallTool {
     fn params(&self) -> Result<Params, ApiMisuse> {
         // A `_meta` among the arguments is metadata of the request, never an argument.
         let Some(meta) = self.arguments.get("_meta") else {
-            return self.wire(&self.arguments).map(Params::text);
+            return Ok(self.named(self.wire(&self.arguments)?));
         };
         let mut arguments = self.arguments.clone();
         arguments.shift_remove("_meta");
         let meta = meta.as_object().cloned().unwrap_or_default();
-        Ok(Params { meta, ..Params::text(self.wire(&arguments)?) })
+        Ok(Params { meta, ..self.named(self.wire(&arguments)?) })
     }
 
     fn decode(&self, reply: &Reply) -> Result<CallToolResult, Error> {

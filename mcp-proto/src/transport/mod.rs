@@ -1,4 +1,294 @@
-//! Messages to and from the bytes of pipes.
+//! Messages to and from the bytes of pipes and the exchanges of HTTP.
+//!
+//! The rest of the core speaks with a [`Link`]: it sends messages, and is told what happened. It
+//! never asks which transport it is.
 
+pub(crate) mod http;
 pub(crate) mod stderr;
 pub(crate) mod stdio;
+
+use std::time::Duration;
+
+use self::http::Http;
+use self::stdio::Stdio;
+use crate::error::{HttpFault, TransportError};
+use crate::event::SkipReason;
+use crate::interface::{HttpFailure, HttpOutput, Owner, ResendReason, StatusCode, StdioOutput};
+use crate::wire::jsonrpc;
+use crate::wire::lines::Line;
+use crate::{CLOSE_GRACE, Era, Event, ExchangeId, ProcessId, ProtocolVersion, Raw};
+
+/// The way to one server.
+#[derive(Debug)]
+pub(crate) enum Link {
+    Stdio(Stdio),
+    Http(Box<Http>),
+}
+
+/// A message on its way out.
+#[derive(Debug)]
+pub(crate) enum Outgoing<'a> {
+    Request {
+        id: u64,
+        method: &'a str,
+        /// What intermediaries may route by: the tool, prompt or resource.
+        name: Option<&'a str>,
+        params: &'a str,
+        owner: Owner,
+        /// Whether it goes out under a modern revision.
+        modern: bool,
+    },
+    Notification {
+        method: &'a str,
+        params: Option<&'a str>,
+    },
+    Reply {
+        id: &'a Raw,
+        outcome: Result<&'a str, (i64, &'a str)>,
+    },
+}
+
+impl Outgoing<'_> {
+    fn into_line(self) -> Vec<u8> {
+        match self {
+            Outgoing::Request { id, method, params, .. } => {
+                jsonrpc::request_line(id, method, params)
+            }
+            Outgoing::Notification { method, params } => jsonrpc::notification_line(method, params),
+            Outgoing::Reply { id, outcome } => jsonrpc::response_line(id, outcome),
+        }
+    }
+
+    fn into_body(self) -> Vec<u8> {
+        let mut line = self.into_line();
+        line.pop();
+        line
+    }
+}
+
+/// Which request's exchange brought a message. Over stdio nobody knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) request: u64,
+    pub(crate) owner: Owner,
+}
+
+/// What came of an input.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    /// The text of a message, or of something that should be one.
+    Text(String, Option<Origin>),
+    /// Something that cannot be a message.
+    Bad { why: SkipReason, bytes: u64, answers: Option<u64> },
+    /// Something for a reader.
+    Event(Event),
+    /// Do this with a process.
+    Do(ProcessId, StdioOutput),
+    /// Do this with an exchange.
+    Http(ExchangeId, Owner, HttpOutput),
+    /// A request was sent again, for this reason.
+    Resent(u64, ResendReason),
+    /// The request will have no answer.
+    Failed(u64, Failure),
+    /// `notifications/initialized` has reached the server, or not.
+    Delivered(Result<(), Failure>),
+    /// Wait for the other signs of the end.
+    AwaitExit,
+    /// Wait for the next stage of closing.
+    AwaitGrace(Duration),
+    /// The server can be spoken with no more.
+    Lost(TransportError),
+    /// Nothing is left of it.
+    Gone,
+}
+
+impl From<Line> for Happening {
+    fn from(line: Line) -> Self {
+        match line {
+            Line::Text(text) => Happening::Text(text, None),
+            Line::Bad { why, bytes, answers } => Happening::Bad { why, bytes, answers },
+        }
+    }
+}
+
+/// Why a request has no answer, although the server can be spoken with.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The exchange itself failed.
+    Exchange(HttpFailure),
+    /// A status that is no success, without an error of the server's own.
+    Status { status: u16, challenge: Option<String>, text: String },
+    /// A success with an answer that is of no use.
+    Unusable(String),
+    /// The event stream ended without the answer.
+    Ended,
+    /// The answer is larger than the limit.
+    TooLarge,
+    /// A redirect that is not followed.
+    Redirect { status: u16, to: String },
+    /// The server does not know the session any more.
+    SessionGone,
+}
+
+impl Failure {
+    /// The fault to tell the host.
+    pub(crate) fn fault(self) -> HttpFault {
+        match self {
+            Failure::Exchange(failure) => HttpFault::Exchange(failure),
+            Failure::Status { status: status @ (401 | 403), challenge, text } => {
+                HttpFault::Authorization { status, challenge, text }
+            }
+            Failure::Status { status, text, .. } => HttpFault::Status { status, text },
+            Failure::Unusable(what) => HttpFault::Unusable(what),
+            Failure::Ended => HttpFault::StreamClosed,
+            Failure::TooLarge => HttpFault::Unusable(String::from("an answer over the limit")),
+            Failure::Redirect { status, to } => HttpFault::Redirect { status, to },
+            Failure::SessionGone => HttpFault::SessionGone,
+        }
+    }
+
+    /// A status that is no success, of an answer whose body nobody reads.
+    pub(crate) fn status(status: StatusCode, headers: &[(String, String)]) -> Self {
+        let challenge = http::header(headers, "www-authenticate").map(String::from);
+        Failure::Status { status: status.0, challenge, text: String::new() }
+    }
+
+    /// Whether the same request may meet a better fate a moment later.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Failure::Exchange(failure) => failure.is_transient(),
+            Failure::Status { status, .. } => (500..600).contains(status),
+            _ => false,
+        }
+    }
+}
+
+impl Link {
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self, Link::Http(_))
+    }
+
+    /// Whether nothing can be begun any more: a byte stream has one life.
+    pub(crate) fn is_spent(&self) -> bool {
+        matches!(self, Link::Stdio(stdio) if stdio.is_spent())
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self, Link::Stdio(stdio) if stdio.is_stream())
+    }
+
+    pub(crate) fn at_rest(&self) -> bool {
+        match self {
+            Link::Stdio(stdio) => stdio.at_rest(),
+            Link::Http(http) => http.at_rest(),
+        }
+    }
+
+    /// Gets ready to be spoken through.
+    pub(crate) fn launch(&mut self) -> Vec<Happening> {
+        match self {
+            Link::Stdio(stdio) => stdio.launch().into_iter().collect(),
+            Link::Http(http) => {
+                http.launch();
+                Vec::new()
+            }
+        }
+    }
+
+    /// The era is decided.
+    pub(crate) fn agreed(&mut self, era: Era, version: ProtocolVersion) {
+        if let Link::Http(http) = self {
+            http.agreed(era, version);
+        }
+    }
+
+    /// Sends a message. `None` when it cannot be sent now.
+    pub(crate) fn send(&mut self, message: Outgoing<'_>) -> Option<Vec<Happening>> {
+        match self {
+            Link::Stdio(stdio) => {
+                let answers_server = matches!(message, Outgoing::Reply { .. });
+                let initialized = matches!(
+                    message,
+                    Outgoing::Notification { method: "notifications/initialized", .. }
+                );
+                let sent = stdio.write(message.into_line(), answers_server)?;
+                let delivered = initialized.then_some(Happening::Delivered(Ok(())));
+                Some(std::iter::once(sent).chain(delivered).collect())
+            }
+            Link::Http(http) => http.send(message),
+        }
+    }
+
+    /// The request was answered.
+    pub(crate) fn answered(&mut self, request: u64) -> Option<Happening> {
+        match self {
+            Link::Stdio(_) => None,
+            Link::Http(http) => http.answered(request),
+        }
+    }
+
+    /// Nobody waits for the answer any more: the server is told, in the way of its transport
+    /// (specification: basic/patterns/cancellation).
+    pub(crate) fn abandon(&mut self, request: u64, reason: &str, modern: bool) -> Vec<Happening> {
+        let abort = match self {
+            Link::Stdio(_) => None,
+            Link::Http(http) => http.abandon(request),
+        };
+        let mut all: Vec<_> = abort.into_iter().collect();
+        if !(self.is_http() && modern) {
+            let params = format!(r#"{{"requestId":{request},"reason":"{reason}"}}"#);
+            let method = "notifications/cancelled";
+            let told = self.send(Outgoing::Notification { method, params: Some(&params) });
+            all.extend(told.unwrap_or_default());
+        }
+        all
+    }
+
+    pub(crate) fn close(&mut self) -> Vec<Happening> {
+        match self {
+            Link::Stdio(stdio) => stdio.close(),
+            Link::Http(http) => http.close(),
+        }
+    }
+
+    pub(crate) fn exit_awaited(&mut self) -> Vec<Happening> {
+        match self {
+            Link::Stdio(stdio) => stdio.exit_awaited(),
+            Link::Http(_) => Vec::new(),
+        }
+    }
+
+    pub(crate) fn grace_over(&mut self) -> Vec<Happening> {
+        match self {
+            Link::Stdio(stdio) => stdio.grace_over(),
+            Link::Http(http) => http.grace_over(),
+        }
+    }
+
+    pub(crate) fn last_words(&self) -> String {
+        match self {
+            Link::Stdio(stdio) => stdio.last_words(),
+            Link::Http(_) => String::new(),
+        }
+    }
+
+    /// The process that was launched last.
+    pub(crate) fn latest(&self) -> Option<ProcessId> {
+        match self {
+            Link::Stdio(stdio) => Some(stdio.latest()),
+            Link::Http(_) => None,
+        }
+    }
+
+    pub(crate) fn wants_stdout(&self, id: ProcessId) -> bool {
+        match self {
+            Link::Stdio(stdio) => stdio.wants_stdout(id),
+            Link::Http(_) => true,
+        }
+    }
+}
+
+/// How long each stage of closing a process waits.
+pub(crate) fn close_stage() -> Happening {
+    Happening::AwaitGrace(CLOSE_GRACE)
+}

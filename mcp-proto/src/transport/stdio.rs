@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::stderr::Stderr;
+use super::{Happening, close_stage};
 use crate::error::TransportError;
 use crate::interface::{ExitStatus, IoFailure, StdioInput, StdioOutput};
 use crate::wire::lines::{Line, LineDecoder};
@@ -53,33 +54,10 @@ enum Life {
     Killed,
 }
 
-/// What came of an input.
-#[derive(Debug)]
-pub(crate) enum Happening {
-    /// A line came.
-    Line(Line),
-    /// Something for a reader.
-    Event(Event),
-    /// Do this with the process.
-    Do(ProcessId, StdioOutput),
-    /// Wait for the other signs of its end.
-    AwaitExit,
-    /// Wait for the next stage of closing.
-    AwaitGrace,
-    /// The server can be spoken with no more.
-    Lost(TransportError),
-    /// Nothing is left of it.
-    Gone,
-}
-
 impl Stdio {
     pub(crate) fn new(kind: Transport, max_line: usize, max_reply_bytes: usize) -> Self {
         let max_reply_bytes = max_reply_bytes as u64;
         Stdio { kind, max_line, max_reply_bytes, next: 0, process: None }
-    }
-
-    pub(crate) fn kind(&self) -> &Transport {
-        &self.kind
     }
 
     pub(crate) fn is_stream(&self) -> bool {
@@ -121,7 +99,7 @@ impl Stdio {
             Transport::Stdio(command) => {
                 Some(Happening::Do(id, StdioOutput::Spawn(command.clone())))
             }
-            Transport::Stream => None,
+            _ => None,
         }
     }
 
@@ -184,7 +162,7 @@ impl Stdio {
             StdioInput::StdoutClosed => {
                 process.stdout_open = false;
                 let rest = process.is_heard().then(|| process.lines.finish()).flatten();
-                let mut all: Vec<_> = rest.map(Happening::Line).into_iter().collect();
+                let mut all: Vec<_> = rest.map(Happening::from).into_iter().collect();
                 if matches!(self.kind, Transport::Stream) {
                     process.exit = Some(ExitStatus::Unknown);
                 }
@@ -257,12 +235,12 @@ impl Stdio {
             return Vec::new();
         };
         let error = match self.kind {
-            Transport::Stream => TransportError::StreamEnded,
             Transport::Stdio(_) => TransportError::Exited {
                 status: process.exit,
                 unanswered: None,
                 stderr: process.stderr.last_words(),
             },
+            _ => TransportError::StreamEnded,
         };
         let ended = process.exit.is_some() && !self.is_stream();
         let mut all = vec![Happening::Lost(error)];
@@ -288,7 +266,7 @@ impl Stdio {
                 }
                 process.life = Life::Closing;
                 let id = process.id;
-                vec![Happening::Do(id, StdioOutput::CloseStdin), Happening::AwaitGrace]
+                vec![Happening::Do(id, StdioOutput::CloseStdin), close_stage()]
             }
             Life::Closing | Life::Terminating | Life::Killed => Vec::new(),
         }
@@ -303,7 +281,7 @@ impl Stdio {
         match process.life {
             Life::Closing if !stream => {
                 process.life = Life::Terminating;
-                vec![Happening::Do(process.id, StdioOutput::Terminate), Happening::AwaitGrace]
+                vec![Happening::Do(process.id, StdioOutput::Terminate), close_stage()]
             }
             Life::Closing | Life::Terminating => self.kill(),
             Life::Running | Life::Ending | Life::Killed => Vec::new(),
@@ -343,7 +321,7 @@ impl Process {
 fn spawn_error(kind: &Transport, failure: &IoFailure) -> TransportError {
     let command = match kind {
         Transport::Stdio(command) => command.line(),
-        Transport::Stream => String::new(),
+        _ => String::new(),
     };
     TransportError::Spawn { command, failure: failure.clone() }
 }

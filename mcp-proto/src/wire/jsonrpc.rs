@@ -103,6 +103,17 @@ fn read_one(raw: &Raw, text: &str) -> Result<Option<Message>, serde_json::Error>
     Ok(Some(message))
 }
 
+/// The code of an error response; `None` for any other text.
+pub(crate) fn error_code(text: &str) -> Option<i64> {
+    let raw = Raw::new(text);
+    match read_one(&raw, raw.as_str()) {
+        Ok(Some(Message::Response { outcome: Err(error), .. })) => {
+            Some(crate::ServerError::read(&error).code)
+        }
+        _ => None,
+    }
+}
+
 /// The id of this client's that a server's text means: `7`, `"7"` and `7.0` are the same, since
 /// this client sends numbers only.
 pub(crate) fn own_id(text: &str) -> Option<u64> {
