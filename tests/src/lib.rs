@@ -1,9 +1,14 @@
 //! Servers, scenarios and programs that test the client.
 
+pub mod client;
 pub mod demo;
+#[cfg(target_os = "linux")]
+pub mod logs;
 pub mod pipe;
 #[cfg(target_os = "linux")]
 pub mod processes;
 pub mod quickstart;
 pub mod requirements;
+#[cfg(target_os = "linux")]
+pub mod scenarios;
 pub mod script;

@@ -450,7 +450,10 @@ fn read_result(
     }
     match next_cursor.filter(|_| paged) {
         None => Ok(None),
-        Some(cursor) if cursor.starts_with('"') => Ok(Some(result.cut(cursor))),
+        // It is sent back as it came, so it must be what it seems to be.
+        Some(cursor) if serde_json::from_str::<String>(cursor).is_ok() => {
+            Ok(Some(result.cut(cursor)))
+        }
         Some(_) => wrong(String::from("its nextCursor is no text")),
     }
 }

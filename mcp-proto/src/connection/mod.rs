@@ -331,7 +331,7 @@ impl Connection {
     // The ends of a connection
 
     fn on_disconnect(&mut self) {
-        if matches!(self.phase, Phase::Starting(_) | Phase::Ready(_)) || self.calls.any_waiting() {
+        if matches!(self.phase, Phase::Starting(_) | Phase::Ready(_)) || !self.calls.is_empty() {
             let reason = CloseReason::Disconnected;
             self.end_calls(|_| ErrorKind::Closed(CloseReason::Disconnected));
             self.rest(reason);

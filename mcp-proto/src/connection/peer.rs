@@ -1,13 +1,14 @@
 //! What the server says: lines, messages, and its own requests.
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Asked, Connection, Phase, Waiter};
 use crate::era::Answered;
 use crate::error::{Limit, PeerError, ServerError};
 use crate::interface::{Answer, Hearing, Item, Owner, Question};
-use crate::model::Progress;
+use crate::model::{Progress, object};
 use crate::wire::jsonrpc::{self, Message, own_id};
 use crate::wire::lines::{Line, bad};
 use crate::{Era, ErrorKind, Event, Raw, SkipReason, text};
@@ -176,11 +177,11 @@ impl Connection {
             #[serde(borrow, rename = "progressToken")]
             token: &'a RawValue,
         }
-        let Ok(Token { token }) = serde_json::from_str(params.as_str()) else {
+        let Ok(Token { token }) = object(params.as_str()) else {
             return;
         };
         // Most tokens are numbers of this client's; some servers send them back as texts.
-        let spelled = serde_json::from_str::<serde_json::Value>(token.get());
+        let spelled = serde_json::from_str::<Value>(token.get());
         let spelled = spelled.map(|token| token.to_string()).unwrap_or_default();
         let number = own_id(token.get().trim_matches('"')).map(|id| id.to_string());
         let by_number = number.and_then(|number| self.calls.by_token(&number));
@@ -189,7 +190,10 @@ impl Connection {
         };
         match params.parse::<Progress>() {
             Ok(progress) => self.put_item(id, Item::Progress(progress), params.len()),
-            Err(_) => self.dropped("its members have the wrong types", Some("progress")),
+            Err(_) => {
+                let method = "notifications/progress";
+                self.dropped("its members have the wrong types", Some(method));
+            }
         }
     }
 
@@ -210,27 +214,30 @@ impl Connection {
 impl ServerError {
     /// Reads an error object, whatever is missing from it.
     pub(crate) fn read(raw: &Raw) -> Self {
+        // Each member is read alone: one that cannot be read, because it is nested too deeply or
+        // too large a number, costs no other.
         #[derive(Default, Deserialize)]
         #[serde(default)]
-        struct Wire {
-            code: serde_json::Value,
-            message: serde_json::Value,
-            data: Option<serde_json::Value>,
+        struct Wire<'a> {
+            #[serde(borrow)]
+            code: Option<&'a RawValue>,
+            #[serde(borrow)]
+            message: Option<&'a RawValue>,
+            #[serde(borrow)]
+            data: Option<&'a RawValue>,
         }
-        let wire: Wire = raw.parse().unwrap_or_default();
-        let code = match &wire.code {
-            serde_json::Value::Number(code) => code.as_i64().or_else(|| whole(code.as_f64()?)),
-            serde_json::Value::String(code) => code.parse().ok(),
+        let value = |text: Option<&RawValue>| serde_json::from_str::<Value>(text?.get()).ok();
+        let wire: Wire<'_> = object(raw.as_str()).unwrap_or_default();
+        let code = match value(wire.code) {
+            Some(Value::Number(code)) => code.as_i64().or_else(|| whole(code.as_f64()?)),
+            Some(Value::String(code)) => code.parse().ok(),
             _ => None,
         };
-        let message = match wire.message {
-            serde_json::Value::String(message) => message,
-            serde_json::Value::Null if raw.as_str().starts_with('"') => {
-                raw.parse().unwrap_or_default()
-            }
-            _ => String::new(),
+        let message = match value(wire.message) {
+            Some(Value::String(message)) => message,
+            _ => raw.parse().unwrap_or_default(),
         };
-        ServerError { code: code.unwrap_or(0), message, data: wire.data, raw: raw.clone() }
+        ServerError { code: code.unwrap_or(0), message, data: value(wire.data), raw: raw.clone() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Connection, Phase, Ready, Waiter, request};
 use crate::era::{Agreed, Answered, Start, Verdict};
 use crate::error::{CloseReason, Outcome, Phase as TimePhase, Timeout};
-use crate::interface::{ConnectionState, Output};
+use crate::interface::{ConnectionState, Output, Owner};
 use crate::wire::jsonrpc;
 use crate::{Era, ErrorKind, Event, ProtocolVersion, TimerReason};
 
@@ -130,6 +130,8 @@ impl Connection {
         let held = start.take_held();
         let info = agreed.info;
         let (era, version) = (info.era, info.version);
+        // Whoever answers the probe takes it well.
+        self.legacy_first &= era == Era::Legacy;
         let protocol_meta = match era {
             Era::Modern => request::protocol_meta(&self.config, &self.hears, version),
             Era::Legacy => String::new(),
@@ -163,6 +165,7 @@ impl Connection {
             error = self.with_hints(error);
         }
         for id in self.calls.ids(|_| true) {
+            self.withdraw_all(Owner::Call(id));
             self.timers.clear(TimerReason::Call(id));
             if let Some(call) = self.calls.remove(id) {
                 let error = error.clone().of(&self.server, &call.method);

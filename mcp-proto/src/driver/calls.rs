@@ -1,6 +1,6 @@
 //! What waits for the host: the steps of calls, and the jobs of the handler.
 
-use core::task::Waker;
+use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::interface::{Item, Question};
@@ -121,6 +121,27 @@ impl Calls {
         let done = self.slots.get_mut(&id)?.done.take()?;
         self.slots.remove(&id);
         Some(done)
+    }
+
+    /// Whether an item is with the caller, who has not asked for more since.
+    pub(super) fn item_is_out(&self, id: CallId) -> bool {
+        self.slots.get(&id).is_some_and(|slot| slot.item_out)
+    }
+
+    /// Takes something of a call's, or remembers whom to wake when there is more of it.
+    pub(super) fn poll<T>(
+        &mut self,
+        id: CallId,
+        cx: &Context<'_>,
+        take: fn(&mut Self, CallId) -> Option<T>,
+    ) -> Poll<T> {
+        match take(self, id) {
+            Some(taken) => Poll::Ready(taken),
+            None => {
+                self.wait(id, cx.waker());
+                Poll::Pending
+            }
+        }
     }
 
     /// Remembers whom to wake. `false` when the call is unknown or its end was taken.

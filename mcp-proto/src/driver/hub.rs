@@ -128,6 +128,12 @@ impl Hub {
     /// A call whose end was taken, or which was forgotten, has no more steps: then this stays
     /// pending for ever.
     pub fn poll_step(&self, id: CallId, cx: &mut Context<'_>) -> Poll<Step> {
+        let mut state = self.lock();
+        if !state.calls.item_is_out(id) && !state.gone {
+            // The usual case: the connection is not concerned.
+            return state.calls.poll(id, cx, Calls::take);
+        }
+        drop(state);
         self.with(|state, now| match state.next_step(id, now) {
             Some(step) => Poll::Ready(step),
             None => {
@@ -139,18 +145,12 @@ impl Hub {
 
     /// The end of a call, whether or not its items and questions were dealt with.
     pub fn try_done(&self, id: CallId) -> Option<Result<Reply, Error>> {
-        self.with(|state, _| state.calls.take_done(id))
+        self.lock().calls.take_done(id)
     }
 
     /// Waits for the end of a call whose items and questions go to the handler.
     pub fn poll_done(&self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<Reply, Error>> {
-        self.with(|state, _| match state.calls.take_done(id) {
-            Some(done) => Poll::Ready(done),
-            None => {
-                state.calls.wait(id, cx.waker());
-                Poll::Pending
-            }
-        })
+        self.lock().calls.poll(id, cx, Calls::take_done)
     }
 
     /// Answers a question. An answer to a question that was withdrawn is ignored.

@@ -59,8 +59,8 @@ pub(super) fn discover(raw: &Raw) -> Result<Discovered, String> {
         return Err(String::from("a result without supportedVersions"));
     };
     let versions = versions.iter().filter_map(Value::as_str).map(String::from).collect();
-    let info = members.get("_meta").and_then(|m| m.get(meta::SERVER_INFO));
-    let implementation = info.and_then(|info| Implementation::deserialize(info).ok());
+    let implementation = members.get("_meta").and_then(|m| m.get(meta::SERVER_INFO));
+    let implementation = implementation.and_then(introduced);
     Ok(Discovered {
         versions,
         implementation,
@@ -84,15 +84,20 @@ pub(super) fn initialize(raw: &Raw) -> Result<Agreed, String> {
     let Some(version) = spoken else {
         return Err(crate::text::excerpt(version));
     };
-    let implementation = members.get("serverInfo").map(Implementation::deserialize);
+    let implementation = members.get("serverInfo").and_then(introduced);
     let info = ServerInfo {
         era: Era::Legacy,
         version,
-        implementation: implementation.and_then(Result::ok),
+        implementation,
         capabilities: ServerCapabilities::new(object(&mut members, "capabilities")),
         instructions: text(&mut members, "instructions"),
     };
     Ok(Agreed { info })
+}
+
+/// Who the server says it is; nothing, if that is malformed.
+fn introduced(info: &Value) -> Option<Implementation> {
+    if info.is_object() { Implementation::deserialize(info).ok() } else { None }
 }
 
 fn object(members: &mut Map<String, Value>, name: &str) -> Map<String, Value> {

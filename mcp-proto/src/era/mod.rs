@@ -22,8 +22,10 @@ pub(crate) struct Start {
     initialize: Try,
     /// What was asked for in vain, for the text of the error.
     attempts: Vec<Attempt>,
-    /// A modern version was refused and asked for once more.
+    /// A modern version was refused and asked for once more. Only modern servers refuse so.
     version_retried: bool,
+    /// The newest legacy version that the server listed.
+    offered: Option<ProtocolVersion>,
     /// `initialize` was refused and sent once more with another version.
     initialize_retried: bool,
     held: VecDeque<Message>,
@@ -37,6 +39,8 @@ enum Try {
     NotSent,
     Waiting,
     Failed,
+    /// The server died of it. It is not asked again.
+    Deadly,
 }
 
 /// What follows.
@@ -64,6 +68,7 @@ impl Start {
             initialize: Try::NotSent,
             attempts: Vec::new(),
             version_retried: false,
+            offered: None,
             initialize_retried: false,
             held: VecDeque::new(),
             held_bytes: 0,
@@ -95,6 +100,11 @@ impl Start {
         self.choice == EraChoice::Auto && self.discover == Try::Waiting
     }
 
+    /// Whether the server may still turn out to be a legacy one.
+    fn may_fall_back(&self) -> bool {
+        self.choice == EraChoice::Auto && !self.version_retried
+    }
+
     /// Whether the server has been greeted as a legacy one. From then on its pings are answered.
     pub(crate) fn initialize_sent(&self) -> bool {
         self.initialize != Try::NotSent
@@ -103,10 +113,11 @@ impl Start {
     /// `server/discover` has gone unanswered for `discover_timeout`: silence may mean legacy, or a
     /// slow start. Both questions are out from now on.
     pub(crate) fn discover_unanswered(&mut self) -> Verdict {
-        match (self.probes(), self.initialize) {
-            (true, Try::NotSent) => self.initialize(None),
-            _ => Verdict::Wait,
+        let silent = self.probes() && self.may_fall_back();
+        if silent && self.initialize == Try::NotSent {
+            return self.initialize(None);
         }
+        Verdict::Wait
     }
 
     pub(crate) fn discover_answered(&mut self, answer: Answered) -> Verdict {
@@ -133,8 +144,8 @@ impl Start {
                     None => self.versions_offered(offered),
                 }
             }
-            // A code that only modern servers send: falling back would hide what they say.
-            Answered::Error(error) if error.is_modern() => {
+            // What only a modern server says: falling back would hide it.
+            Answered::Error(error) if error.is_modern() || self.version_retried => {
                 Verdict::Fail(ErrorKind::Server(Box::new(error)))
             }
             Answered::Error(error) => self.discover_failed(error.to_string()),
@@ -145,10 +156,14 @@ impl Start {
     /// The server named its versions, and no modern one is among them. A legacy one will do if the
     /// era is open.
     fn versions_offered(&mut self, offered: Vec<String>) -> Verdict {
-        let legacy = ProtocolVersion::mutual(&offered, Era::Legacy);
-        match (self.choice, legacy, self.initialize) {
+        self.offered = ProtocolVersion::mutual(&offered, Era::Legacy);
+        match (self.choice, self.offered, self.initialize) {
             (EraChoice::Auto, Some(version), Try::NotSent) => self.initialize(Some(version)),
             (EraChoice::Auto, Some(_), Try::Waiting) => Verdict::Wait,
+            (EraChoice::Auto, Some(version), Try::Failed) if !self.initialize_retried => {
+                self.initialize_retried = true;
+                self.initialize(Some(version))
+            }
             _ => {
                 let wanted = self.wanted();
                 Verdict::Fail(ErrorKind::Incompatible(Incompatible::Versions { offered, wanted }))
@@ -158,9 +173,9 @@ impl Start {
 
     fn discover_failed(&mut self, met: String) -> Verdict {
         self.attempts.push(Attempt { method: "server/discover", met });
-        match (self.choice, self.initialize) {
-            (EraChoice::Auto, Try::NotSent) => self.initialize(None),
-            (EraChoice::Auto, Try::Waiting) => Verdict::Wait,
+        match (self.may_fall_back(), self.initialize) {
+            (true, Try::NotSent) => self.initialize(None),
+            (true, Try::Waiting) => Verdict::Wait,
             _ => self.give_up(),
         }
     }
@@ -173,16 +188,16 @@ impl Start {
         let met = match answer {
             Answered::Result(raw) => match answers::initialize(&raw) {
                 Ok(agreed) => return Verdict::Agreed(Box::new(agreed)),
-                Err(answered) if self.discover != Try::Waiting => {
+                // With a result the server has said what it is, whatever else is still out.
+                Err(answered) => {
                     let wanted = self.wanted();
                     let kind = Incompatible::Initialize { answered, wanted };
                     return Verdict::Fail(ErrorKind::Incompatible(kind));
                 }
-                Err(answered) => format!("protocol version {answered}"),
             },
             Answered::Error(error) => {
                 let offered = error.supported_versions();
-                let other = ProtocolVersion::mutual(&offered, Era::Legacy);
+                let other = ProtocolVersion::mutual(&offered, Era::Legacy).or(self.offered);
                 if let (Some(version), false) = (other, self.initialize_retried) {
                     self.initialize_retried = true;
                     return self.initialize(Some(version));
@@ -210,14 +225,16 @@ impl Start {
                 _ => None,
             };
         }
-        // Some legacy servers end at the first message that is not `initialize`. They get one
-        // more chance; nobody else gets any.
-        if died && self.probes() && self.attempts.is_empty() {
-            self.discover = Try::Failed;
+        // Some legacy servers end at the first message that is not `initialize`, with or without
+        // an answer to it. They get one more chance; nobody else gets any.
+        if died && self.may_fall_back() && matches!(self.discover, Try::Waiting | Try::Failed) {
+            let waits = self.discover == Try::Waiting;
+            let method = if waits { "server/discover" } else { "initialize" };
+            self.attempts.push(Attempt { method, met: error.to_string() });
+            self.discover = Try::Deadly;
             self.initialize = Try::NotSent;
             self.held.clear();
             self.held_bytes = 0;
-            self.attempts.push(Attempt { method: "server/discover", met: error.to_string() });
             return Verdict::Relaunch;
         }
         Verdict::Fail(ErrorKind::Transport(error))

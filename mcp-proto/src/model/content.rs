@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::null_is_default;
+use super::{null_is_default, object};
 use crate::Raw;
 use crate::wire::scan;
 
@@ -171,7 +171,7 @@ fn kind(piece: &str) -> Option<Cow<'_, str>> {
     {
         return Some(Cow::Borrowed(kind));
     }
-    serde_json::from_str(piece).ok().map(|Kind { kind }| kind)
+    object(piece).ok().map(|Kind { kind }| kind)
 }
 
 impl Content {

@@ -22,6 +22,15 @@ pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+/// Reads an object. A derived type would also take an array for one, member by member.
+pub(crate) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
+    if text.trim_ascii_start().starts_with('{') {
+        serde_json::from_str(text)
+    } else {
+        Err(serde::de::Error::custom("no object"))
+    }
+}
+
 /// Reads a member as it is, so that a `null` that was sent differs from one that was not.
 pub(crate) fn present<'de, D: Deserializer<'de>>(
     deserializer: D,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{Content, Icon, null_is_default, present};
+use super::{Content, Icon, null_is_default, object, present};
 use crate::{Era, Error, Raw};
 
 /// A tool, as its server describes it (specification: server/tools, "Tool").
@@ -125,7 +125,7 @@ impl Tool {
     /// When it has no name, or a member of the wrong type. Only the size and position of the
     /// trouble are told, never its text.
     pub(crate) fn read(raw: Raw) -> Result<Self, serde_json::Error> {
-        let wire: Wire<'_> = serde_json::from_str(raw.as_str())?;
+        let wire: Wire<'_> = object(raw.as_str())?;
         let task_support = match wire.execution.and_then(|e| e.task_support).as_deref() {
             Some("optional") => TaskSupport::Optional,
             Some("required") => TaskSupport::Required,

@@ -122,7 +122,8 @@ pub(crate) fn own_id(text: &str) -> Option<u64> {
         Some(_) => return None,
         None => text,
     };
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+    let leads = digits.len() > 1 && digits.starts_with('0');
+    if leads || digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
     digits.parse().ok()

@@ -169,10 +169,11 @@ pub(crate) fn members<'a, const N: usize>(
     Ok(found)
 }
 
-/// What a value says that is a text without escapes.
+/// What a value says that is a text without escapes, and without what would need one.
 pub(crate) fn plain_text(value: &str) -> Option<&str> {
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
-    (!inner.contains(['\\', '"'])).then_some(inner)
+    let plain = |byte| byte >= b' ' && byte != b'"' && byte != b'\\';
+    inner.bytes().all(plain).then_some(inner)
 }
 
 #[cfg(test)]

@@ -1,0 +1,11 @@
+//! A connection over a virtual clock, with a scripted server at its other end.
+
+mod bench;
+mod peer;
+mod split;
+mod trace;
+mod watch;
+
+pub(crate) use bench::{Bench, config, options, tool};
+pub(crate) use peer::{INITIALIZED, Sent, discovered, in_both_eras, initialized};
+pub(crate) use split::{Split, same_however_split};

@@ -1,0 +1,316 @@
+//! The public clients of the runtime crates, behind one trait.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock, Weak};
+
+use futures_lite::future::block_on;
+use mcp_proto::driver::CallOptions;
+use mcp_proto::model::{CallToolResult, ServerInfo};
+use mcp_proto::op::{CallTool, ToolList};
+use mcp_proto::{CloseReason, ConnectionState, Error, Raw, Target};
+use mcp_runtime_common::IntoArguments as _;
+use serde_json::{Map, Value};
+
+use super::engine::Engine;
+use super::{Runtime, Setup};
+use crate::pipe::PipeEnd;
+
+/// What a method gives: on the blocking client a future that is ready when it is first polled.
+pub(super) type Doing<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A client of one of the runtime crates.
+pub(super) trait Core: Send + Sync {
+    fn list_tools(&self) -> Doing<Result<ToolList, Error>>;
+    fn call_tool(&self, name: &str, arguments: Value) -> Doing<Result<CallToolResult, Error>>;
+    fn call_tool_with(
+        &self,
+        name: &str,
+        arguments: Value,
+        options: CallOptions,
+    ) -> Doing<Result<CallToolResult, Error>>;
+    fn ping(&self) -> Doing<Result<(), Error>>;
+    fn request(&self, method: &str, params: Map<String, Value>) -> Doing<Result<Raw, Error>>;
+    fn begin(
+        &self,
+        name: &str,
+        arguments: Value,
+        options: CallOptions,
+    ) -> Result<Box<dyn PendingCore>, Error>;
+    fn server(&self) -> Option<Arc<ServerInfo>>;
+    fn state(&self) -> ConnectionState;
+    fn disconnect(&self);
+    fn closed(&self) -> Doing<CloseReason>;
+    fn close(&self) -> Doing<()>;
+}
+
+/// A call that has begun, on one of the runtime crates.
+pub(super) trait PendingCore: Send {
+    fn try_take(&mut self) -> Option<Result<CallToolResult, Error>>;
+    fn wait(self: Box<Self>) -> Doing<Result<CallToolResult, Error>>;
+    fn cancel_handle(&self) -> Box<dyn Fn() + Send + Sync>;
+}
+
+/// The client for its own handlers, which must not keep it alive.
+#[derive(Clone, Default)]
+pub struct Caller(Arc<OnceLock<Weak<dyn Core>>>);
+
+impl Caller {
+    fn fill(&self, core: &Arc<dyn Core>) {
+        let _ = self.0.set(Arc::downgrade(core));
+    }
+
+    /// # Panics
+    /// Before the client is connected, and after it was dropped.
+    fn core(&self) -> Arc<dyn Core> {
+        let core = self.0.get().and_then(Weak::upgrade);
+        core.expect("the client of this handler")
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<CallToolResult, Error> {
+        self.core().call_tool(name, arguments).await
+    }
+
+    /// Asks whether the server is there.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub async fn ping(&self) -> Result<(), Error> {
+        self.core().ping().await
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller").finish_non_exhaustive()
+    }
+}
+
+/// Implements the trait for a runtime crate: `[.await]` where its methods are async.
+macro_rules! cores {
+    ($($krate:ident $await:tt)*) => {$( cores! { @one $krate $await } )*};
+    (@one $krate:ident [$($await:tt)*]) => {
+        impl Core for $krate::Client {
+            fn list_tools(&self) -> Doing<Result<ToolList, Error>> {
+                let client = self.clone();
+                Box::pin(async move { client.list_tools()$($await)* })
+            }
+
+            fn call_tool(
+                &self,
+                name: &str,
+                arguments: Value,
+            ) -> Doing<Result<CallToolResult, Error>> {
+                let (client, name) = (self.clone(), name.to_owned());
+                Box::pin(async move { client.call_tool(name, arguments)$($await)* })
+            }
+
+            fn call_tool_with(
+                &self,
+                name: &str,
+                arguments: Value,
+                options: CallOptions,
+            ) -> Doing<Result<CallToolResult, Error>> {
+                let (client, name) = (self.clone(), name.to_owned());
+                Box::pin(async move { client.call_tool_with(name, arguments, options)$($await)* })
+            }
+
+            fn ping(&self) -> Doing<Result<(), Error>> {
+                let client = self.clone();
+                Box::pin(async move { client.ping()$($await)* })
+            }
+
+            fn request(
+                &self,
+                method: &str,
+                params: Map<String, Value>,
+            ) -> Doing<Result<Raw, Error>> {
+                let (client, method) = (self.clone(), method.to_owned());
+                Box::pin(async move { client.request(method, params)$($await)* })
+            }
+
+            fn begin(
+                &self,
+                name: &str,
+                arguments: Value,
+                options: CallOptions,
+            ) -> Result<Box<dyn PendingCore>, Error> {
+                let operation = CallTool::new(name, arguments.into_arguments()?);
+                Ok(Box::new(self.begin_with(operation, options)?))
+            }
+
+            fn server(&self) -> Option<Arc<ServerInfo>> {
+                self.server()
+            }
+
+            fn state(&self) -> ConnectionState {
+                self.state()
+            }
+
+            fn disconnect(&self) {
+                self.disconnect();
+            }
+
+            fn closed(&self) -> Doing<CloseReason> {
+                let client = self.clone();
+                Box::pin(async move { client.closed()$($await)* })
+            }
+
+            fn close(&self) -> Doing<()> {
+                let client = self.clone();
+                Box::pin(async move { client.close()$($await)* })
+            }
+        }
+    };
+}
+
+cores! {
+    mcp_runtime_blocking []
+    mcp_runtime_smol [.await]
+}
+#[cfg(feature = "tokio")]
+cores! { mcp_runtime_tokio [.await] }
+
+impl PendingCore for mcp_runtime_blocking::PendingCall<CallTool> {
+    fn try_take(&mut self) -> Option<Result<CallToolResult, Error>> {
+        self.try_take()
+    }
+
+    fn wait(self: Box<Self>) -> Doing<Result<CallToolResult, Error>> {
+        Box::pin(async move { (*self).wait() })
+    }
+
+    fn cancel_handle(&self) -> Box<dyn Fn() + Send + Sync> {
+        let handle = self.cancel_handle();
+        Box::new(move || handle.cancel())
+    }
+}
+
+/// The async runtimes share it.
+impl PendingCore for mcp_proto::driver::PendingCall<CallTool> {
+    fn try_take(&mut self) -> Option<Result<CallToolResult, Error>> {
+        self.try_take()
+    }
+
+    fn wait(self: Box<Self>) -> Doing<Result<CallToolResult, Error>> {
+        Box::pin(*self)
+    }
+
+    fn cancel_handle(&self) -> Box<dyn Fn() + Send + Sync> {
+        let handle = self.cancel_handle();
+        Box::new(move || handle.cancel())
+    }
+}
+
+/// A builder with the settings, by the methods that hosts use.
+macro_rules! settled {
+    ($builder:expr, $setup:ident) => {{
+        let config = $setup.config.clone();
+        let mut builder = $builder
+            .config($setup.config)
+            .name(config.name)
+            .client_info(config.client_info)
+            .send_client_info(config.send_client_info)
+            .era(config.era)
+            .discover_timeout(config.discover_timeout)
+            .start_timeout(config.start_timeout)
+            .call_timeout(config.call_timeout)
+            .max_message_bytes(config.max_message_bytes)
+            .meta(config.meta);
+        for (name, value) in $setup.env {
+            builder = builder.env(name, value);
+        }
+        if let Some(dir) = $setup.dir {
+            builder = builder.dir(dir);
+        }
+        if let Some(policy) = $setup.stderr {
+            builder = builder.stderr(policy);
+        }
+        if let Some(journal) = $setup.journal {
+            builder = builder.journal(journal);
+        }
+        builder
+    }};
+}
+
+/// The handlers of an async builder, which run as they are.
+macro_rules! async_builder {
+    ($krate:ident, $setup:ident, $caller:expr) => {{
+        let mut builder = settled!($krate::Client::builder(), $setup);
+        if let Some(handler) = $setup.request_meta {
+            let caller = $caller.clone();
+            builder = builder.on_request_meta(move |method| handler(caller.clone(), method));
+        }
+        if let Some(handler) = $setup.elicitation {
+            let caller = $caller.clone();
+            builder = builder.on_elicitation(move |params| handler(caller.clone(), params));
+        }
+        builder
+    }};
+}
+
+fn blocking(setup: Setup, caller: &Caller) -> mcp_runtime_blocking::ClientBuilder {
+    let mut builder = settled!(mcp_runtime_blocking::Client::builder(), setup);
+    if let Some(handler) = setup.request_meta {
+        let caller = caller.clone();
+        builder = builder.on_request_meta(move |method| block_on(handler(caller.clone(), method)));
+    }
+    if let Some(handler) = setup.elicitation {
+        let caller = caller.clone();
+        builder = builder.on_elicitation(move |params| block_on(handler(caller.clone(), params)));
+    }
+    builder
+}
+
+/// Launches a server.
+pub(super) fn connect(
+    runtime: Runtime,
+    engine: &Engine,
+    target: Target,
+    setup: Setup,
+) -> Result<Arc<dyn Core>, Error> {
+    let caller = Caller::default();
+    let core: Arc<dyn Core> = match runtime {
+        Runtime::Blocking => Arc::new(blocking(setup, &caller).connect(target)?),
+        Runtime::Smol => {
+            let builder = async_builder!(mcp_runtime_smol, setup, caller);
+            Arc::new(engine.run(async move { builder.connect(target).await })?)
+        }
+        #[cfg(feature = "tokio")]
+        Runtime::TokioCurrentThread | Runtime::TokioMultiThread => {
+            let builder = async_builder!(mcp_runtime_tokio, setup, caller);
+            Arc::new(engine.run(async move { builder.connect(target).await })?)
+        }
+    };
+    caller.fill(&core);
+    Ok(core)
+}
+
+/// Speaks over a stream.
+pub(super) fn over(
+    runtime: Runtime,
+    engine: &Engine,
+    (read, write): PipeEnd,
+    setup: Setup,
+) -> Result<Arc<dyn Core>, Error> {
+    let caller = Caller::default();
+    let core: Arc<dyn Core> = match runtime {
+        Runtime::Blocking => Arc::new(blocking(setup, &caller).over(read, write)?),
+        Runtime::Smol => {
+            let builder = async_builder!(mcp_runtime_smol, setup, caller);
+            Arc::new(engine.run(async move { builder.over(read, write).await })?)
+        }
+        #[cfg(feature = "tokio")]
+        Runtime::TokioCurrentThread | Runtime::TokioMultiThread => {
+            let builder = async_builder!(mcp_runtime_tokio, setup, caller);
+            Arc::new(engine.run(async move { builder.over(read, write).await })?)
+        }
+    };
+    caller.fill(&core);
+    Ok(core)
+}

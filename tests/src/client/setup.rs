@@ -1,0 +1,141 @@
+//! The settings of a scenario's client, and its handlers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::Future;
+use std::io::Write;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use mcp_proto::driver::HandlerError;
+use mcp_proto::{ConnectionConfig, EraChoice, Raw, StderrPolicy};
+use serde_json::{Map, Value};
+
+use super::Caller;
+
+/// What a handler gives back.
+pub type Handled<T> = Pin<Box<dyn Future<Output = Result<T, HandlerError>> + Send>>;
+
+pub(super) type Handler<A, T> = Arc<dyn Fn(Caller, A) -> Handled<T> + Send + Sync>;
+
+/// The settings of a client, and what answers its server.
+///
+/// The times are longer than the defaults, so that a busy machine fails no scenario; those that
+/// are about a time set it.
+pub struct Setup {
+    pub(super) config: ConnectionConfig,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) dir: Option<PathBuf>,
+    pub(super) stderr: Option<StderrPolicy>,
+    pub(super) journal: Option<Box<dyn Write + Send>>,
+    pub(super) request_meta: Option<Handler<String, Map<String, Value>>>,
+    pub(super) elicitation: Option<Handler<Raw, Value>>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup::new()
+    }
+}
+
+impl Setup {
+    /// The settings of most scenarios. The server has a name that no other one has.
+    pub fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(1);
+        let mut config = ConnectionConfig::default();
+        config.name = format!("server-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        config.discover_timeout = Duration::from_secs(40);
+        config.call_timeout = Duration::from_secs(60);
+        Setup {
+            config,
+            env: BTreeMap::new(),
+            dir: None,
+            stderr: None,
+            journal: None,
+            request_meta: None,
+            elicitation: None,
+        }
+    }
+
+    /// The defaults, as a host has them that sets nothing.
+    pub fn plain() -> Self {
+        Setup { config: ConnectionConfig::default(), ..Setup::new() }
+    }
+
+    /// What errors and logs call the server.
+    pub fn server_name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// Changes settings of the connection.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut ConnectionConfig)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Which era is spoken.
+    #[must_use]
+    pub fn era(self, era: EraChoice) -> Self {
+        self.with(|config| config.era = era)
+    }
+
+    /// Adds a variable to the server's environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The server's working directory.
+    #[must_use]
+    pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Some(dir.into());
+        self
+    }
+
+    /// What becomes of the server's stderr.
+    #[must_use]
+    pub fn stderr(mut self, policy: StderrPolicy) -> Self {
+        self.stderr = Some(policy);
+        self
+    }
+
+    /// Where the journal goes.
+    #[must_use]
+    pub fn journal(mut self, to: impl Write + Send + 'static) -> Self {
+        self.journal = Some(Box::new(to));
+        self
+    }
+
+    /// What gives the metadata of each request.
+    #[must_use]
+    pub fn on_request_meta<F, T>(mut self, handler: F) -> Self
+    where
+        F: Fn(Caller, String) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<Map<String, Value>, HandlerError>> + Send + 'static,
+    {
+        self.request_meta = Some(Arc::new(move |caller, method| Box::pin(handler(caller, method))));
+        self
+    }
+
+    /// What answers a server that wants something from the user.
+    #[must_use]
+    pub fn on_elicitation<F, T>(mut self, handler: F) -> Self
+    where
+        F: Fn(Caller, Raw) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<Value, HandlerError>> + Send + 'static,
+    {
+        self.elicitation = Some(Arc::new(move |caller, params| Box::pin(handler(caller, params))));
+        self
+    }
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup").field("config", &self.config).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,168 @@
+//! What the client has to show on every runtime, once.
+//!
+//! Each chapter is a file, each scenario a public function in it, which names the rows that it
+//! checks. [`scenario_tests!`](crate::scenario_tests) makes a test of each of them for a runtime.
+//!
+//! A server is a [`Script`], over pipes of 64 bytes in memory ([`Stage::play`]) or as a process
+//! ([`Stage::launch`]), or the demo server.
+
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use mcp_proto::Error;
+use mcp_runtime_common::IntoTarget;
+
+use crate::client::{Client, Runtime, Setup};
+use crate::logs;
+use crate::script::{Playing, Program, Script};
+
+/// How long a scenario may take before it counts as hanging.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// A pipe that holds less than any message does.
+const PIPE: usize = 64;
+
+/// Where the programs are: an integration test knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Programs {
+    /// `demo`
+    pub demo: &'static str,
+    /// `scripted`
+    pub scripted: &'static str,
+}
+
+/// Where a scenario takes place.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// On what its client runs.
+    pub runtime: Runtime,
+    /// The programs it can launch.
+    pub programs: Programs,
+}
+
+/// Performs a scenario. One that hangs is a failure.
+pub fn perform(runtime: Runtime, programs: Programs, scenario: fn(&Stage)) {
+    logs::collect();
+    let (done, finished) = channel::<()>();
+    let stage = Stage { runtime, programs };
+    let thread = thread::spawn(move || {
+        scenario(&stage);
+        drop(done);
+    });
+    match finished.recv_timeout(LIMIT) {
+        Err(RecvTimeoutError::Timeout) => panic!("it still goes on after {LIMIT:?}"),
+        _ => {
+            if let Err(panic) = thread.join() {
+                resume_unwind(panic);
+            }
+        }
+    }
+}
+
+impl Stage {
+    /// A client of a script that is played in memory.
+    pub fn play(&self, script: Script) -> (Client, Playing) {
+        self.play_with(script, Setup::new())
+    }
+
+    /// The same, with settings.
+    #[track_caller]
+    pub fn play_with(&self, script: Script, setup: Setup) -> (Client, Playing) {
+        match self.try_play(script, setup) {
+            (Ok(client), playing) => (client, playing),
+            (Err(error), playing) => panic!("{error}; the server saw {:?}", playing.finish()),
+        }
+    }
+
+    /// The same, where the connection may fail.
+    pub fn try_play(&self, script: Script, setup: Setup) -> (Result<Client, Error>, Playing) {
+        let (stream, playing) = script.over_pipe(PIPE);
+        (Client::over(self.runtime, stream, setup), playing)
+    }
+
+    /// A client of a process.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn connect(&self, target: impl IntoTarget, setup: Setup) -> Result<Client, Error> {
+        Client::connect(self.runtime, target, setup)
+    }
+
+    /// A client of a script that is played by a process.
+    #[track_caller]
+    pub fn launch(&self, script: Script, setup: Setup) -> Client {
+        self.connect(self.program(script).argv(), setup).expect("a server that can be spoken with")
+    }
+
+    /// A process that plays a script.
+    pub fn program(&self, script: Script) -> Program {
+        Program::new(self.programs.scripted, script)
+    }
+
+    /// The command line of the demo server.
+    pub fn demo(&self, arguments: &[&str]) -> Vec<String> {
+        let words = [self.programs.demo, "stdio"].into_iter().chain(arguments.iter().copied());
+        words.map(str::to_owned).collect()
+    }
+}
+
+/// The chapters and their scenarios. The first argument is a dollar sign, for the macro inside.
+macro_rules! chapters {
+    ($d:tt $($chapter:ident: $($scenario:ident)*;)*) => {
+        $(pub mod $chapter;)*
+
+        /// Makes a test of each scenario, in a module for each chapter:
+        /// `scenario_tests!(Runtime::Blocking);`. The module around it has `PROGRAMS`.
+        #[macro_export]
+        macro_rules! scenario_tests {
+            ($d runtime:expr) => {$(
+                mod $chapter {
+                    $(
+                        #[test]
+                        fn $scenario() {
+                            $d crate::scenarios::perform(
+                                $d runtime,
+                                super::PROGRAMS,
+                                $d crate::scenarios::$chapter::$scenario,
+                            );
+                        }
+                    )*
+                }
+            )*};
+        }
+
+        #[cfg(test)]
+        const LISTED: &[(&str, &str, &[&str])] = &[$((
+            stringify!($chapter),
+            include_str!(concat!(stringify!($chapter), ".rs")),
+            &[$(stringify!($scenario)),*],
+        )),*];
+    };
+}
+
+chapters! { $
+    conversation:
+        a_modern_server
+        a_legacy_server
+        each_legacy_revision
+        either_era_when_forced
+        pages_are_joined
+        methods_of_the_hosts_choice;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LISTED;
+
+    /// A scenario that is not listed would count as a test, and never run.
+    #[test]
+    fn every_scenario_is_listed() {
+        for (chapter, text, listed) in LISTED {
+            let heads = text.lines().filter_map(|line| line.strip_prefix("pub fn "));
+            let names: Vec<_> = heads.filter_map(|head| head.split('(').next()).collect();
+            assert_eq!(names, *listed, "{chapter}");
+        }
+    }
+}
