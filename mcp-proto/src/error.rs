@@ -211,6 +211,9 @@ pub enum PeerError {
     /// `resultType` is a value that the client neither knows nor has declared.
     #[error("the result has the unknown type {0:?}")]
     ResultType(String),
+    /// On the exchange of this request came the result of another.
+    #[error("it answered with the result of another request")]
+    ForeignResult,
     /// The server asks for input in answer to a method that does not allow it.
     #[error("it asks for input in answer to a method that does not allow it")]
     InputRequired,
@@ -365,7 +368,9 @@ fn exchange(failure: &HttpFailure) -> String {
     let what = match failure.kind {
         HttpFailureKind::Resolve => "the server's name could not be resolved",
         HttpFailureKind::Connect => "the server could not be reached",
-        HttpFailureKind::Tls => "TLS failed; is the server's certificate one that this system trusts?",
+        HttpFailureKind::Tls => {
+            "TLS failed; is the server's certificate one that this system trusts?"
+        }
         HttpFailureKind::Proxy => "the proxy did not let the request through",
         HttpFailureKind::Closed => "the connection ended before the answer was complete",
         HttpFailureKind::Malformed => "the answer breaks the rules of HTTP",

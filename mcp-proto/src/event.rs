@@ -18,6 +18,15 @@ pub enum Event {
     ProbeUnanswered,
     /// The server died of the probe. It is launched again and greeted with `initialize`.
     ProbeKilled(ProcessId),
+    /// The server had forgotten the session, and a new one is begun.
+    SessionReplaced,
+    /// A request of this call is sent again after a pause.
+    RetryScheduled {
+        /// Which call.
+        call: CallId,
+        /// How long the pause is.
+        after: std::time::Duration,
+    },
     /// A line of the server's stdout that is no message was skipped. Its text is not kept.
     LineSkipped {
         /// What is wrong with it.

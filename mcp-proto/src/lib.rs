@@ -89,10 +89,10 @@ mod version;
 pub mod wire;
 
 pub use config::{
-    CALL_TIMEOUT, CLOSE_GRACE, Command, ConnectionConfig, DISCOVER_TIMEOUT, EXIT_WAIT, EraChoice, HTTP_BACKOFF, HTTP_CALL_TIMEOUT, HTTP_RETRIES, HttpConfig,
-    MAX_LIST_BYTES, MAX_MESSAGE_BYTES, MAX_PAGES, MAX_PENDING_ITEM_BYTES, MAX_PENDING_ITEMS,
-    MAX_REPLY_BYTES, MAX_SERVER_REQUESTS, START_TIMEOUT, STDERR_TAIL_BYTES, StderrPolicy,
-    Transport,
+    CALL_TIMEOUT, CLOSE_GRACE, Command, ConnectionConfig, DISCOVER_TIMEOUT, EXIT_WAIT, EraChoice,
+    HTTP_BACKOFF, HTTP_CALL_TIMEOUT, HTTP_RETRIES, HttpConfig, MAX_LIST_BYTES, MAX_MESSAGE_BYTES,
+    MAX_PAGES, MAX_PENDING_ITEM_BYTES, MAX_PENDING_ITEMS, MAX_REPLY_BYTES, MAX_SERVER_REQUESTS,
+    START_TIMEOUT, STDERR_TAIL_BYTES, StderrPolicy, Transport,
 };
 pub use connection::Connection;
 pub use error::{
@@ -102,8 +102,9 @@ pub use error::{
 pub use event::{Event, SkipReason};
 pub use ids::{CallId, ExchangeId, ProcessId, QuestionId};
 pub use interface::{
-    Answer, CallOptions, ConnectionState, ExitStatus, Hearing, HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest, Input, IoFailure, Item, Mailbox, Method,
-    Output, Owner, Question, ResendReason, Sent, Setting, Source, StatusCode, StdioInput, StdioOutput,
+    Answer, CallOptions, ConnectionState, ExitStatus, Hearing, HttpFailure, HttpFailureKind,
+    HttpInput, HttpOutput, HttpRequest, Input, IoFailure, Item, Mailbox, Method, Output, Owner,
+    Question, ResendReason, Sent, Setting, Source, StatusCode, StdioInput, StdioOutput,
 };
 pub use op::{Call, ErasedCall, Operation, Reply};
 pub use raw::Raw;

@@ -44,8 +44,12 @@ pub enum TimerReason {
     Discover,
     /// The server has not finished its start within `start_timeout`.
     Start,
+    /// A question of the start's waits before it is asked again.
+    StartRetry,
     /// A call has run out of its time.
     Call(crate::CallId),
+    /// A call waits before its request is sent again.
+    Retry(crate::CallId),
     /// After an exit or the end of stdout: how long the other signs of the end are waited for.
     Exit,
     /// A process that is being closed has not gone within its grace period.
@@ -58,7 +62,9 @@ impl fmt::Display for TimerReason {
             TimerReason::Output => f.write_str("output"),
             TimerReason::Discover => f.write_str("discover"),
             TimerReason::Start => f.write_str("start"),
+            TimerReason::StartRetry => f.write_str("start retry"),
             TimerReason::Call(id) => write!(f, "{id}"),
+            TimerReason::Retry(id) => write!(f, "retry of {id}"),
             TimerReason::Exit => f.write_str("exit"),
             TimerReason::Grace => f.write_str("grace"),
         }

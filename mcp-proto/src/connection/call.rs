@@ -1,5 +1,7 @@
 //! The life of a call: from its start, over its requests, to its one end.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -11,8 +13,12 @@ use crate::error::{
 };
 use crate::interface::{Answer, Hearing, Item, Mailbox, Output, Owner, Question, ResendReason};
 use crate::op::{ErasedCall, Wire};
-use crate::wire::{json_trouble, jsonrpc, scan};
-use crate::{CallId, Era, Error, ErrorKind, ProtocolVersion, Raw, Reply, TimerReason, meta};
+use crate::transport::Outgoing;
+use crate::wire::{json_trouble, scan};
+use crate::{
+    CallId, Era, Error, ErrorKind, HttpFault, ProtocolVersion, Raw, Reply, Sent, TimerReason,
+    TransportError, meta,
+};
 
 /// What is read of a result under the lock. All of it is optional, and anything else stays unread.
 #[derive(Default, Deserialize)]
@@ -72,12 +78,13 @@ impl Connection {
         };
         if call.erased.options.timeout.is_none() && !self.timers.is_set(TimerReason::Call(id)) {
             call.since = now;
-            self.set_timer(TimerReason::Call(id), self.config.call_timeout);
+            let timeout = self.config.call_timeout.unwrap_or(self.transport.call_timeout());
+            self.set_timer(TimerReason::Call(id), timeout);
         }
     }
 
     /// Sends the next request of a call, or asks the host for its metadata first.
-    fn send_next(&mut self, id: CallId) {
+    pub(super) fn send_next(&mut self, id: CallId) {
         let Phase::Ready(ready) = &self.phase else {
             return;
         };
@@ -150,18 +157,25 @@ impl Connection {
             &ready.protocol_meta,
             &meta,
         );
-        let line = jsonrpc::request_line(request, &call.method, &params);
+        let method = call.method.clone();
+        let name = call.erased.params.name.clone();
+        let modern = ready.info.era == Era::Modern;
+        let owner = Owner::Call(id);
+        let (name, params) = (name.as_deref(), params.as_str());
+        let message =
+            Outgoing::Request { id: request, method: &method, name, params, owner, modern };
         // While the server shows signs of its end nothing is sent: the call waits for the next one.
-        if !self.write(line, false) {
+        let Some(sent) = self.link.send(message) else {
             self.calls.advance(id, Step::Waiting);
             return;
-        }
-        let request = self.next_request(Waiter::Call(id));
+        };
+        self.next_request(Waiter::Call(id));
         if let Some(call) = self.calls.get_mut(id) {
             call.sent = true;
         }
         let token = token.filter(|token| self.calls.book_token(token.clone(), id));
         self.calls.advance(id, Step::Sent { request, token });
+        self.take_up(sent);
     }
 
     // Answers
@@ -174,7 +188,7 @@ impl Connection {
             Err(error) => self.on_server_error(id, error),
             Ok(result) => {
                 let spec = call.erased.spec;
-                let modern = matches!(&self.phase, Phase::Ready(r) if r.info.era == Era::Modern);
+                let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
                 match read_result(&result, modern, spec.paged.is_some(), spec.may_ask) {
                     Err(kind) => self.end_call(id, kind),
                     Ok(next) if spec.paged.is_some() => self.on_page(id, result, next),
@@ -195,18 +209,13 @@ impl Connection {
             if let Some(call) = self.calls.get_mut(id) {
                 call.version_retried = true;
             }
-            self.outputs.push_back(Output::Resend(id, ResendReason::Version));
-            self.calls.advance(id, Step::Waiting);
-            return self.send_next(id);
+            return self.send_again(id, ResendReason::Version);
         }
         self.end_call(id, ErrorKind::Server(Box::new(error)));
     }
 
     fn version(&self) -> Option<ProtocolVersion> {
-        match &self.phase {
-            Phase::Ready(ready) => Some(ready.info.version),
-            _ => None,
-        }
+        self.known.as_ref().map(|info| info.version)
     }
 
     /// A page of a list has come: the next one is asked for, within the bounds.
@@ -244,11 +253,8 @@ impl Connection {
     }
 
     fn reply(&self, pages: Vec<Raw>) -> Option<Reply> {
-        let Phase::Ready(ready) = &self.phase else {
-            return None;
-        };
-        let server = std::sync::Arc::clone(&self.server);
-        Some(Reply { pages, info: std::sync::Arc::clone(&ready.info), server })
+        let info = Arc::clone(self.known.as_ref()?);
+        Some(Reply { pages, info, server: Arc::clone(&self.server) })
     }
 
     /// The result is here. It is handed on once the items that came before it were taken.
@@ -311,11 +317,12 @@ impl Connection {
 
     pub(super) fn on_call_timeout(&mut self, id: CallId) {
         let now = self.now.mono;
-        let starting = matches!(self.phase, Phase::Starting(_));
+        let starting = matches!(self.phase, Phase::Starting(_) | Phase::Greeting(..));
         self.abandon(id, "Request timed out", |call| {
             let phase = match call.step {
                 Step::Waiting if starting => TimePhase::Start,
                 Step::Waiting => TimePhase::Close,
+                Step::Pausing => TimePhase::Answer,
                 Step::Meta => TimePhase::Host,
                 Step::Sent { .. } | Step::Arrived(_) => TimePhase::Answer,
             };
@@ -335,8 +342,9 @@ impl Connection {
         }
         let kind = kind(call);
         if let Step::Sent { request, .. } = call.step {
-            let params = format!(r#"{{"requestId":{request},"reason":"{reason}"}}"#);
-            self.write(jsonrpc::notification_line("notifications/cancelled", Some(&params)), false);
+            let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
+            let told = self.link.abandon(request, reason, modern);
+            self.take_up(told);
         }
         self.end_call(id, kind);
     }
@@ -364,13 +372,11 @@ impl Connection {
         };
         if let Step::Sent { request, .. } = call.step {
             self.requests.remove(&request);
+            self.drop_request(request);
         }
+        self.timers.clear(TimerReason::Retry(id));
         self.timers.clear(TimerReason::Call(id));
-        let outcome = match &kind {
-            ErrorKind::Server(error) if proves_nothing_ran(error.code) => Outcome::NotRun,
-            _ if !call.sent => Outcome::NotSent,
-            _ => Outcome::Unknown,
-        };
+        let outcome = if call.sent { outcome_of(&kind) } else { Outcome::NotSent };
         let mut error = self.error(kind, outcome, &call.method);
         if error.is_timeout() {
             error = self.with_hints(error);
@@ -386,10 +392,27 @@ impl Connection {
                 "{count} line(s) of its stdout were no messages and were skipped (the last: {last})"
             ));
         }
-        match self.transport.last_words() {
+        match self.link.last_words() {
             words if words.is_empty() => error,
             words => error.note(format!("its last words on stderr: {words}")),
         }
+    }
+}
+
+/// Whether the server may have done what a call asked for, by how the call ended.
+fn outcome_of(kind: &ErrorKind) -> Outcome {
+    let fault = match kind {
+        ErrorKind::Server(error) if proves_nothing_ran(error.code) => return Outcome::NotRun,
+        ErrorKind::Transport(TransportError::Http(fault)) => fault,
+        _ => return Outcome::Unknown,
+    };
+    match fault {
+        HttpFault::Exchange(failure) if failure.sent == Sent::None => Outcome::NotSent,
+        HttpFault::Authorization { .. } | HttpFault::Redirect { .. } | HttpFault::SessionGone => {
+            Outcome::NotRun
+        }
+        HttpFault::Status { status: 404..=406 | 415, .. } => Outcome::NotRun,
+        _ => Outcome::Unknown,
     }
 }
 

@@ -21,6 +21,12 @@ pub(super) struct CallState {
     /// Something of it was handed to the transport.
     pub(super) sent: bool,
     pub(super) version_retried: bool,
+    /// Its one re-issue after a broken event stream is used up.
+    pub(super) reissued: bool,
+    /// It was carried over to a new session.
+    pub(super) renewed: bool,
+    /// How often it was sent again after a transient failure.
+    pub(super) retries: u32,
     pub(super) pages: Pages,
     pub(super) items: Waiting,
     /// The metadata that the host gave for the next request.
@@ -36,6 +42,8 @@ pub(super) enum Step {
     Meta,
     /// A request is out, and progress finds the call under this token.
     Sent { request: u64, token: Option<String> },
+    /// It waits before its request is sent again.
+    Pausing,
     /// Its result has arrived, and waits until the items before it were taken.
     Arrived(Box<Reply>),
 }
@@ -60,6 +68,9 @@ impl CallState {
             since,
             sent: false,
             version_retried: false,
+            reissued: false,
+            renewed: false,
+            retries: 0,
             pages: Pages::default(),
             items: Waiting::default(),
             request_meta: Map::new(),

@@ -7,6 +7,7 @@ mod calls;
 mod mailbox;
 mod peer;
 mod request;
+mod retry;
 mod start;
 mod timer;
 
@@ -21,16 +22,19 @@ use self::timer::Timers;
 use crate::era::Start;
 use crate::error::{CloseReason, Outcome};
 use crate::interface::{
-    Answer, CallOptions, ConnectionState, Hearing, Input, Output, Owner, Question, Setting, Source,
-    StdioInput,
+    Answer, CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Question,
+    Setting, Source, StdioInput,
 };
 use crate::journal::Recorder;
 use crate::model::ServerInfo;
 use crate::op::{Call, ErasedCall, Operation};
-use crate::transport::stdio::{Happening, Stdio};
+use crate::transport::http::Http;
+use crate::transport::stdio::Stdio;
+use crate::transport::{Failure, Happening, Link, Outgoing};
+use crate::wire::jsonrpc::Message;
 use crate::{
-    ApiMisuse, CLOSE_GRACE, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Era, Error, ErrorKind,
-    Event, Now, ProcessId, QuestionId, Raw, TimerReason, Transport, TransportError,
+    ApiMisuse, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Era, Error, ErrorKind, Event,
+    ExchangeId, Now, ProcessId, QuestionId, Raw, TimerReason, Transport, TransportError,
 };
 
 /// The client side of one server.
@@ -42,7 +46,8 @@ use crate::{
 pub struct Connection {
     config: Arc<ConnectionConfig>,
     server: Arc<str>,
-    transport: Stdio,
+    transport: Transport,
+    link: Link,
     phase: Phase,
     /// What the host was told last, and whether an `Idle` or `Closed` is still to be told.
     state: ConnectionState,
@@ -61,6 +66,10 @@ pub struct Connection {
     skipped: Skipped,
     /// The server is best greeted with `initialize`, since it takes the probe badly.
     legacy_first: bool,
+    /// The server, as it introduced itself last.
+    known: Option<Arc<ServerInfo>>,
+    /// `notifications/initialized` was sent a second time.
+    greeted_again: bool,
     /// A process died of the probe, and its successor is launched once it is gone.
     relaunch_due: bool,
     recorder: Option<Recorder>,
@@ -73,6 +82,9 @@ enum Phase {
     /// Nothing runs, or what ran is being closed. A call begins the next start once that is over.
     Idle,
     Starting(Start),
+    /// The era is decided, and what a legacy server is to be told first is on its way. What it asked
+    /// before that is still to be answered.
+    Greeting(Ready, VecDeque<Message>),
     Ready(Ready),
     Closed(CloseReason),
 }
@@ -98,7 +110,7 @@ enum Asked {
     /// The metadata for the next request of this call.
     Meta(CallId),
     /// A request of the server's, to be answered under this id.
-    Server { id: Raw },
+    Server { id: Raw, owner: Owner },
 }
 
 /// Lines that were no messages, for the text of a later timeout.
@@ -106,6 +118,17 @@ enum Asked {
 struct Skipped {
     count: u64,
     last: Option<crate::SkipReason>,
+}
+
+fn link(config: &ConnectionConfig, transport: &Transport) -> Link {
+    if let Transport::Http(http) = transport
+        && let Ok(endpoint) = http.endpoint()
+    {
+        let http = Http::new(http.clone(), endpoint, config.max_message_bytes);
+        return Link::Http(Box::new(http));
+    }
+    let (lines, replies) = (config.max_message_bytes, config.max_reply_bytes);
+    Link::Stdio(Box::new(Stdio::new(transport.clone(), lines, replies)))
 }
 
 impl Connection {
@@ -122,7 +145,8 @@ impl Connection {
         let recorder = config.journal.then(|| Recorder::new(&config, &transport, seed, now));
         Connection {
             server: Arc::from(config.name.as_str()),
-            transport: Stdio::new(transport, config.max_message_bytes, config.max_reply_bytes),
+            link: link(&config, &transport),
+            transport,
             phase: Phase::Idle,
             state: ConnectionState::Idle(CloseReason::NotStarted),
             owes_state: false,
@@ -138,6 +162,8 @@ impl Connection {
             outputs: VecDeque::new(),
             skipped: Skipped::default(),
             legacy_first: false,
+            known: None,
+            greeted_again: false,
             relaunch_due: false,
             recorder,
             now,
@@ -182,6 +208,7 @@ impl Connection {
             Input::Disconnect => self.on_disconnect(),
             Input::Close => self.on_close(),
             Input::Stdio(id, input) => self.on_stdio(id, input),
+            Input::Http(id, input) => self.on_http(id, input),
         }
         self.settle();
     }
@@ -212,7 +239,7 @@ impl Connection {
     #[must_use]
     pub fn wants_read(&self, from: Source) -> bool {
         match from {
-            Source::Stdout(id) => self.transport.wants_stdout(id),
+            Source::Stdout(id) => self.link.wants_stdout(id),
             Source::Stderr(_) => true,
         }
     }
@@ -228,7 +255,7 @@ impl Connection {
     /// Whether no process runs and none is being closed.
     #[must_use]
     pub fn at_rest(&self) -> bool {
-        self.transport.at_rest()
+        self.link.at_rest()
     }
 
     /// The server, as it introduced itself, while the connection is ready.
@@ -243,7 +270,7 @@ impl Connection {
     /// The transport.
     #[must_use]
     pub fn transport(&self) -> &Transport {
-        self.transport.kind()
+        &self.transport
     }
 
     /// The settings.
@@ -271,13 +298,15 @@ impl Connection {
                 TimerReason::Output => {}
                 TimerReason::Discover => self.on_discover_timeout(),
                 TimerReason::Start => self.on_start_timeout(),
+                TimerReason::StartRetry => self.on_start_retry(),
                 TimerReason::Call(id) => self.on_call_timeout(id),
+                TimerReason::Retry(id) => self.on_retry(id),
                 TimerReason::Exit => {
-                    let happened = self.transport.exit_awaited();
+                    let happened = self.link.exit_awaited();
                     self.take_up(happened);
                 }
                 TimerReason::Grace => {
-                    let happened = self.transport.grace_over();
+                    let happened = self.link.grace_over();
                     self.take_up(happened);
                 }
             }
@@ -286,11 +315,20 @@ impl Connection {
 
     fn on_stdio(&mut self, id: ProcessId, input: StdioInput<'_>) {
         if let StdioInput::Stdout(mut bytes) = input {
-            while let Some(line) = self.transport.line(id, &mut bytes) {
-                self.on_line(line);
+            while let Link::Stdio(stdio) = &mut self.link
+                && let Some(line) = stdio.line(id, &mut bytes)
+            {
+                self.take_up([Happening::from(line)]);
             }
-        } else {
-            let happened = self.transport.handle(id, &input);
+        } else if let Link::Stdio(stdio) = &mut self.link {
+            let happened = stdio.handle(id, &input);
+            self.take_up(happened);
+        }
+    }
+
+    fn on_http(&mut self, id: ExchangeId, input: HttpInput<'_>) {
+        if let Link::Http(http) = &mut self.link {
+            let happened = http.handle(id, input);
             self.take_up(happened);
         }
     }
@@ -298,11 +336,22 @@ impl Connection {
     fn take_up(&mut self, happened: impl IntoIterator<Item = Happening>) {
         for happening in happened {
             match happening {
-                Happening::Line(line) => self.on_line(line),
+                Happening::Text(text, from) => self.on_text(text, from),
+                Happening::Bad { why, bytes, answers } => self.on_bad(why, bytes, answers),
                 Happening::Event(event) => self.event(event),
                 Happening::Do(id, output) => self.outputs.push_back(Output::Stdio(id, output)),
+                Happening::Http(id, owner, output) => {
+                    self.outputs.push_back(Output::Http(id, owner, output));
+                }
+                Happening::Resent(request, reason) => {
+                    if let Some(Waiter::Call(id)) = self.requests.get(&request) {
+                        self.outputs.push_back(Output::Resend(*id, reason));
+                    }
+                }
+                Happening::Failed(request, failure) => self.on_failure(request, failure),
+                Happening::Delivered(outcome) => self.on_delivered(outcome),
                 Happening::AwaitExit => self.set_timer(TimerReason::Exit, EXIT_WAIT),
-                Happening::AwaitGrace => self.set_timer(TimerReason::Grace, CLOSE_GRACE),
+                Happening::AwaitGrace(time) => self.set_timer(TimerReason::Grace, time),
                 Happening::Lost(error) => self.on_lost(error),
                 Happening::Gone => {
                     self.timers.clear(TimerReason::Exit);
@@ -312,9 +361,18 @@ impl Connection {
         }
     }
 
+    /// A request will have no answer, although the server can be spoken with.
+    fn on_failure(&mut self, request: u64, failure: Failure) {
+        match self.requests.remove(&request) {
+            Some(Waiter::Call(id)) => self.on_call_failure(id, failure),
+            Some(waiter) => self.on_start_failure(waiter, failure),
+            None => {}
+        }
+    }
+
     /// Brings what follows from the new state: a start for calls that wait, and the news of a rest.
     fn settle(&mut self) {
-        if !self.transport.at_rest() {
+        if !self.link.at_rest() {
             return;
         }
         if self.owes_state {
@@ -331,7 +389,7 @@ impl Connection {
     // The ends of a connection
 
     fn on_disconnect(&mut self) {
-        if matches!(self.phase, Phase::Starting(_) | Phase::Ready(_)) || !self.calls.is_empty() {
+        if !matches!(self.phase, Phase::Idle | Phase::Closed(_)) || !self.calls.is_empty() {
             let reason = CloseReason::Disconnected;
             self.end_calls(|_| ErrorKind::Closed(CloseReason::Disconnected));
             self.rest(reason);
@@ -354,10 +412,10 @@ impl Connection {
             let verdict = start.lost(error);
             return self.follow(verdict);
         }
-        if !matches!(self.phase, Phase::Ready(_)) {
+        if !matches!(self.phase, Phase::Greeting(..) | Phase::Ready(_)) {
             return;
         }
-        let stream = self.transport.is_stream();
+        let stream = self.link.is_stream();
         self.end_calls(|call| {
             (stream || call.is_sent()).then(|| ErrorKind::Transport(error.clone()))
         });
@@ -368,18 +426,27 @@ impl Connection {
     fn rest(&mut self, reason: CloseReason) {
         self.timers.clear(TimerReason::Start);
         self.timers.clear(TimerReason::Discover);
+        self.timers.clear(TimerReason::StartRetry);
         self.requests.clear();
         self.withdraw_all(Owner::Connection);
         self.skipped = Skipped::default();
         self.relaunch_due = false;
-        (self.phase, self.state) = if self.transport.is_spent() {
+        (self.phase, self.state) = if self.link.is_spent() {
             (Phase::Closed(reason.clone()), ConnectionState::Closed(reason))
         } else {
             (Phase::Idle, ConnectionState::Idle(reason))
         };
         self.owes_state = true;
-        let happened = self.transport.close();
+        self.greeted_again = false;
+        let happened = self.link.close();
         self.take_up(happened);
+    }
+
+    /// Lets go of a request that nobody waits for any more, without telling the server more than
+    /// its transport does by itself.
+    fn drop_request(&mut self, request: u64) {
+        let dropped = self.link.drop_request(request);
+        self.take_up(dropped);
     }
 
     // Questions
@@ -394,17 +461,16 @@ impl Connection {
     fn on_answer(&mut self, id: QuestionId, answer: Answer) {
         match self.questions.remove(&id) {
             Some(Asked::Meta(call)) => self.on_meta(call, answer),
-            Some(Asked::Server { id }) => self.answer_server(&id, answer),
+            Some(Asked::Server { id, .. }) => self.answer_server(&id, answer),
             None => {}
         }
     }
 
     /// Takes back all questions of an owner's.
     fn withdraw_all(&mut self, owner: Owner) {
-        let of = |asked: &Asked| match (asked, owner) {
-            (Asked::Meta(call), Owner::Call(id)) => *call == id,
-            (Asked::Server { .. }, Owner::Connection) => true,
-            _ => false,
+        let of = |asked: &Asked| match asked {
+            Asked::Meta(call) => Owner::Call(*call) == owner,
+            Asked::Server { owner: of, .. } => *of == owner,
         };
         let gone: Vec<_> =
             self.questions.iter().filter(|(_, a)| of(a)).map(|(id, _)| *id).collect();
@@ -418,7 +484,7 @@ impl Connection {
         if !self.hears.contains(&hearing) {
             self.hears.push(hearing);
         }
-        if let Phase::Ready(ready) = &mut self.phase
+        if let Phase::Greeting(ready, _) | Phase::Ready(ready) = &mut self.phase
             && ready.info.era == Era::Modern
         {
             let version = ready.info.version;
@@ -440,15 +506,12 @@ impl Connection {
         Error::new(kind, outcome).of(&self.server, method)
     }
 
-    /// Writes a line. `false` when nobody is there to read it.
-    fn write(&mut self, line: Vec<u8>, answers_server: bool) -> bool {
-        match self.transport.write(line, answers_server) {
-            Some(happening) => {
-                self.take_up([happening]);
-                true
-            }
-            None => false,
-        }
+    /// Sends a message. `false` when it cannot be sent now.
+    fn send_message(&mut self, message: Outgoing<'_>) -> bool {
+        let sent = self.link.send(message);
+        let done = sent.is_some();
+        self.take_up(sent.into_iter().flatten());
+        done
     }
 
     fn next_request(&mut self, waiter: Waiter) -> u64 {

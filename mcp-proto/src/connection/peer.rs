@@ -9,6 +9,7 @@ use crate::era::Answered;
 use crate::error::{Limit, PeerError, ServerError};
 use crate::interface::{Answer, Hearing, Item, Owner, Question};
 use crate::model::{Progress, object};
+use crate::transport::{Origin, Outgoing};
 use crate::wire::jsonrpc::{self, Message, own_id};
 use crate::wire::lines::{Line, bad};
 use crate::{Era, ErrorKind, Event, Raw, SkipReason, text};
@@ -21,73 +22,91 @@ const INTERNAL_ERROR: (i64, &str) = (-32603, "The client could not answer the re
 const BUSY: (i64, &str) = (-32603, "Too many requests are open");
 
 impl Connection {
-    pub(super) fn on_line(&mut self, line: Line) {
-        match line {
-            Line::Bad { why, bytes, answers } => self.on_bad_line(why, bytes, answers),
-            Line::Text(line) => match jsonrpc::read(line) {
-                Ok(read) => {
-                    for message in read.messages {
-                        self.on_message(message);
-                    }
-                    for answers in read.malformed {
-                        self.on_bad_line(SkipReason::NotAMessage, 0, answers);
-                    }
+    /// The text of a message has come, or of something that should be one. `from` is the request
+    /// whose exchange brought it, where the transport knows.
+    pub(super) fn on_text(&mut self, text: String, from: Option<Origin>) {
+        match jsonrpc::read(text) {
+            Ok(read) => {
+                for message in read.messages {
+                    self.on_message(message, from);
                 }
-                Err(line) => {
-                    if let Line::Bad { why, bytes, answers } =
-                        bad(SkipReason::NotJson, line.as_bytes())
-                    {
-                        self.on_bad_line(why, bytes, answers);
-                    }
+                for answers in read.malformed {
+                    let answers = answers.or(from.map(|from| from.request));
+                    self.on_bad(SkipReason::NotAMessage, 0, answers);
                 }
-            },
+            }
+            Err(text) => {
+                if let Line::Bad { why, bytes, answers } = bad(SkipReason::NotJson, text.as_bytes())
+                {
+                    self.on_bad(why, bytes, answers.or(from.map(|from| from.request)));
+                }
+            }
         }
     }
 
-    /// A line that is no message: it fails the call that it answers, if any, and nothing else.
-    fn on_bad_line(&mut self, why: SkipReason, bytes: u64, answers: Option<u64>) {
+    /// Something that is no message: it fails the call that it answers, if any, and nothing else.
+    pub(super) fn on_bad(&mut self, why: SkipReason, bytes: u64, answers: Option<u64>) {
         self.event(Event::LineSkipped { why, bytes });
-        let waiter = answers.and_then(|id| self.requests.remove(&id));
+        let Some((request, waiter)) = answers.and_then(|id| Some((id, self.requests.remove(&id)?)))
+        else {
+            self.skipped.count += 1;
+            self.skipped.last = Some(why);
+            return;
+        };
+        self.drop_request(request);
         match waiter {
-            Some(Waiter::Call(id)) => {
+            Waiter::Call(id) => {
                 let kind = match why {
-                    SkipReason::TooLong => ErrorKind::Limit(Limit {
-                        what: "the answer",
-                        limit: self.config.max_message_bytes,
-                        setting: "max_message_bytes",
-                    }),
+                    SkipReason::TooLong => self.too_large(),
                     _ => ErrorKind::Peer(PeerError::Malformed(why.to_string())),
                 };
                 self.end_call(id, kind);
             }
-            Some(waiter) => {
+            waiter => {
                 let answer = Answered::Malformed(format!("a line that is {why}"));
                 self.on_start_answer(waiter, answer);
             }
-            None => {
-                self.skipped.count += 1;
-                self.skipped.last = Some(why);
-            }
         }
     }
 
-    pub(super) fn on_message(&mut self, message: Message) {
+    pub(super) fn too_large(&self) -> ErrorKind {
+        ErrorKind::Limit(Limit {
+            what: "the answer",
+            limit: self.config.max_message_bytes,
+            setting: "max_message_bytes",
+        })
+    }
+
+    pub(super) fn on_message(&mut self, message: Message, from: Option<Origin>) {
         match message {
-            Message::Response { id, outcome } => self.on_response(id, outcome),
+            Message::Response { id, outcome } => self.on_response(id, outcome, from),
             Message::Notification { method, params } => self.on_notification(&method, params),
-            Message::Request { .. } => self.on_request(message),
+            Message::Request { .. } => self.on_request(message, from),
         }
     }
 
-    fn on_response(&mut self, id: Option<u64>, outcome: Result<Raw, Raw>) {
-        let Some(waiter) = id.and_then(|id| self.requests.remove(&id)) else {
-            // An answer to a request that was given up comes late, and means nothing any more.
-            let late = id.is_some_and(|id| id <= self.next_request);
-            if !late {
-                self.dropped("it answers no request", None);
+    fn on_response(&mut self, id: Option<u64>, outcome: Result<Raw, Raw>, from: Option<Origin>) {
+        let own = from.map(|from| from.request).filter(|own| self.requests.contains_key(own));
+        let (request, outcome) = match (own, id, outcome) {
+            // What comes on a request's own exchange answers that request. Deployed servers put
+            // all kinds of ids into their errors; a result with a foreign id is another matter.
+            (Some(own), id, Ok(result)) if id == Some(own) => (own, Ok(result)),
+            (Some(own), _, Err(error)) => (own, Err(error)),
+            (Some(own), _, Ok(_)) => return self.on_foreign_result(own),
+            (None, Some(id), outcome) if from.is_none() && self.requests.contains_key(&id) => {
+                (id, outcome)
             }
-            return;
+            (None, id, _) => {
+                // An answer to a request that was given up comes late, and means nothing any more.
+                if id.is_none_or(|id| id > self.next_request) {
+                    self.dropped("it answers no request", None);
+                }
+                return;
+            }
         };
+        let Some(waiter) = self.requests.remove(&request) else { return };
+        let released = self.link.answered(request);
+        self.take_up(released);
         let outcome = outcome.map_err(|raw| ServerError::read(&raw));
         match waiter {
             Waiter::Call(id) => self.on_call_answer(id, outcome),
@@ -101,6 +120,19 @@ impl Connection {
         }
     }
 
+    /// An answer did come on the request's exchange, and it answers something else.
+    fn on_foreign_result(&mut self, request: u64) {
+        self.drop_request(request);
+        match self.requests.remove(&request) {
+            Some(Waiter::Call(id)) => self.end_call(id, ErrorKind::Peer(PeerError::ForeignResult)),
+            Some(waiter) => {
+                let answer = Answered::Malformed(PeerError::ForeignResult.to_string());
+                self.on_start_answer(waiter, answer);
+            }
+            None => {}
+        }
+    }
+
     fn dropped(&mut self, why: &'static str, method: Option<&str>) {
         let method = method.map(text::excerpt);
         self.event(Event::MessageDropped { why, method });
@@ -108,44 +140,43 @@ impl Connection {
 
     // Requests of the server's, which exist on legacy servers only
 
-    fn on_request(&mut self, message: Message) {
-        let Message::Request { id, method, params } = &message else {
-            return;
-        };
+    fn on_request(&mut self, message: Message, from: Option<Origin>) {
+        let Message::Request { id, method, params } = &message else { return };
         match &mut self.phase {
             Phase::Starting(start) => {
                 if method == "ping" && start.initialize_sent() {
-                    let pong = jsonrpc::response_line(id, Ok("{}"));
-                    self.write(pong, true);
+                    self.send_reply(id, Ok("{}"));
                 } else if !start.hold(message.clone()) {
                     self.dropped("too much came before the era was known", Some(method));
                 }
             }
-            Phase::Ready(ready) if ready.info.era == Era::Legacy => {
-                self.serve(id.clone(), method, params.clone());
+            Phase::Greeting(ready, _) | Phase::Ready(ready) if ready.info.era == Era::Legacy => {
+                self.serve(id.clone(), method, params.clone(), from);
             }
-            Phase::Ready(_) => {
+            Phase::Greeting(..) | Phase::Ready(_) => {
                 self.dropped("a modern server must not send requests", Some(method));
             }
             Phase::Idle | Phase::Closed(_) => {}
         }
     }
 
-    fn serve(&mut self, id: Raw, method: &str, params: Option<Raw>) {
+    fn serve(&mut self, id: Raw, method: &str, params: Option<Raw>, from: Option<Origin>) {
         let refusal = match method {
             "ping" => Ok("{}"),
             "elicitation/create" if self.hears.contains(&Hearing::Elicitation) => {
                 if self.open_server_requests() < self.config.max_server_requests {
                     let params = params.unwrap_or_else(|| Raw::new("{}"));
-                    let question = Question::Elicit { params };
-                    self.ask(Owner::Connection, Asked::Server { id }, question);
+                    // Who asks on the stream of a call, asks that call.
+                    let owner = from.map_or(Owner::Connection, |from| from.owner);
+                    let asked = Asked::Server { id, owner };
+                    self.ask(owner, asked, Question::Elicit { params });
                     return;
                 }
                 Err(BUSY)
             }
             _ => Err(METHOD_NOT_FOUND),
         };
-        self.write(jsonrpc::response_line(&id, refusal), true);
+        self.send_reply(&id, refusal);
     }
 
     fn open_server_requests(&self) -> usize {
@@ -153,11 +184,16 @@ impl Connection {
     }
 
     pub(super) fn answer_server(&mut self, id: &Raw, answer: Answer) {
-        let line = match answer {
-            Answer::Elicit(result) => jsonrpc::response_line(id, Ok(&result.to_string())),
-            _ => jsonrpc::response_line(id, Err(INTERNAL_ERROR)),
-        };
-        self.write(line, true);
+        match answer {
+            Answer::Elicit(result) => self.send_reply(id, Ok(&result.to_string())),
+            _ => self.send_reply(id, Err(INTERNAL_ERROR)),
+        }
+    }
+
+    fn send_reply(&mut self, id: &Raw, outcome: Result<&str, (i64, &str)>) {
+        if !self.send_message(Outgoing::Reply { id, outcome }) && self.link.is_http() {
+            self.dropped("too many answers are on their way already", None);
+        }
     }
 
     // Notifications
@@ -202,11 +238,14 @@ impl Connection {
         let Some(request) = params.member("requestId") else {
             return;
         };
-        let same = |asked: &Asked| matches!(asked, Asked::Server { id } if *id == request);
-        let found = self.questions.iter().find(|(_, asked)| same(asked)).map(|(id, _)| *id);
-        if let Some(id) = found {
+        let owner = |asked: &Asked| match asked {
+            Asked::Server { id, owner } if *id == request => Some(*owner),
+            _ => None,
+        };
+        let found = self.questions.iter().find_map(|(id, asked)| Some((*id, owner(asked)?)));
+        if let Some((id, owner)) = found {
             self.questions.remove(&id);
-            self.outputs.push_back(crate::Output::Withdraw(id, Owner::Connection));
+            self.outputs.push_back(crate::Output::Withdraw(id, owner));
         }
     }
 }

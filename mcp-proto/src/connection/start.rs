@@ -6,16 +6,16 @@ use super::{Connection, Phase, Ready, Waiter, request};
 use crate::era::{Agreed, Answered, Start, Verdict};
 use crate::error::{CloseReason, Outcome, Phase as TimePhase, Timeout};
 use crate::interface::{ConnectionState, Output, Owner};
-use crate::wire::jsonrpc;
-use crate::{Era, ErrorKind, Event, ProtocolVersion, TimerReason};
+use crate::transport::{Failure, Outgoing};
+use crate::{Era, ErrorKind, Event, ProtocolVersion, TimerReason, Transport};
 
 impl Connection {
     /// Launches the server and asks it the first question.
     pub(super) fn launch(&mut self, legacy_first: bool) {
-        self.phase = Phase::Starting(Start::new(self.config.era, self.config.max_server_requests));
+        self.phase = Phase::Starting(self.new_start());
         self.set_state(ConnectionState::Starting);
         self.set_timer(TimerReason::Start, self.config.start_timeout);
-        let happened = self.transport.launch();
+        let happened = self.link.launch();
         self.take_up(happened);
         let Phase::Starting(start) = &mut self.phase else {
             return;
@@ -26,11 +26,13 @@ impl Connection {
 
     /// The server died of the probe: it is launched once more, and greeted otherwise.
     fn relaunch(&mut self) {
-        self.event(Event::ProbeKilled(self.transport.latest()));
+        if let Some(process) = self.link.latest() {
+            self.event(Event::ProbeKilled(process));
+        }
         self.requests.clear();
         self.legacy_first = true;
         self.timers.clear(TimerReason::Discover);
-        let happened = self.transport.close();
+        let happened = self.link.close();
         self.take_up(happened);
         self.relaunch_due = true;
     }
@@ -38,7 +40,7 @@ impl Connection {
     /// The process that died of the probe is gone: its successor is launched.
     pub(super) fn launch_again(&mut self) {
         self.relaunch_due = false;
-        let happened = self.transport.launch();
+        let happened = self.link.launch();
         self.take_up(happened);
         let Phase::Starting(start) = &mut self.phase else {
             return;
@@ -61,6 +63,7 @@ impl Connection {
             Verdict::Initialize(version) => self.send_initialize(version),
             Verdict::Agreed(agreed) => self.on_agreed(*agreed),
             Verdict::Relaunch => self.relaunch(),
+            Verdict::Pause(time) => self.set_timer(TimerReason::StartRetry, time),
             Verdict::Fail(kind) => self.start_failed(kind),
         }
     }
@@ -70,8 +73,7 @@ impl Connection {
         let protocol_meta = request::protocol_meta(&self.config, &self.hears, version);
         let host_meta = request::host_meta([&self.meta]).into_owned();
         let params = request::params("{}", None, &protocol_meta, &host_meta);
-        let id = self.next_request(Waiter::Discover);
-        self.write(jsonrpc::request_line(id, "server/discover", &params), false);
+        self.send_start(Waiter::Discover, "server/discover", &params, true);
         if matches!(&self.phase, Phase::Starting(start) if start.probes()) {
             self.set_timer(TimerReason::Discover, self.config.discover_timeout);
         }
@@ -79,14 +81,42 @@ impl Connection {
 
     fn send_initialize(&mut self, version: ProtocolVersion) {
         let params = request::initialize(&self.config, &self.hears, version);
-        let id = self.next_request(Waiter::Initialize);
-        self.write(jsonrpc::request_line(id, "initialize", &params), false);
+        self.send_start(Waiter::Initialize, "initialize", &params, false);
         // Pings that came before are answered from now on: the server is spoken with as legacy.
         let Phase::Starting(start) = &mut self.phase else {
             return;
         };
         for message in start.take_held() {
-            self.on_message(message);
+            self.on_message(message, None);
+        }
+    }
+
+    fn send_start(&mut self, waiter: Waiter, method: &str, params: &str, modern: bool) {
+        let id = self.next_request(waiter);
+        let owner = Owner::Connection;
+        let request = Outgoing::Request { id, method, name: None, params, owner, modern };
+        self.send_message(request);
+    }
+
+    fn new_start(&self) -> Start {
+        let config = &self.config;
+        let retries = match &self.transport {
+            Transport::Http(http) => Some((http.retries, http.backoff)),
+            _ => None,
+        };
+        Start::new(config.era, config.max_server_requests, retries)
+    }
+
+    /// The server has forgotten the session: a new one is begun, once for all who noticed.
+    pub(super) fn renew_session(&mut self) {
+        if matches!(self.phase, Phase::Ready(_)) {
+            let mut start = self.new_start();
+            let verdict = start.begin(true);
+            self.phase = Phase::Starting(start);
+            self.set_state(ConnectionState::Starting);
+            self.set_timer(TimerReason::Start, self.config.start_timeout);
+            self.event(Event::SessionReplaced);
+            self.follow(verdict);
         }
     }
 
@@ -94,6 +124,12 @@ impl Connection {
         let Phase::Starting(start) = &mut self.phase else {
             return;
         };
+        if self.link.is_http() {
+            // Silence over HTTP is an outage, and says nothing about the era.
+            let after = self.config.discover_timeout;
+            let phase = TimePhase::Start;
+            return self.start_failed(ErrorKind::Timeout(Timeout { phase, after }));
+        }
         let verdict = start.discover_unanswered();
         if !matches!(verdict, Verdict::Wait) {
             self.event(Event::ProbeUnanswered);
@@ -102,10 +138,24 @@ impl Connection {
     }
 
     pub(super) fn on_start_timeout(&mut self) {
-        if matches!(self.phase, Phase::Starting(_)) {
+        if matches!(self.phase, Phase::Starting(_) | Phase::Greeting(..)) {
             let after = self.config.start_timeout;
             self.start_failed(ErrorKind::Timeout(Timeout { phase: TimePhase::Start, after }));
         }
+    }
+
+    /// A question of the start's has no answer, although the server can be reached.
+    pub(super) fn on_start_failure(&mut self, waiter: Waiter, failure: Failure) {
+        let Phase::Starting(start) = &mut self.phase else { return };
+        self.timers.clear(TimerReason::Discover);
+        let verdict = start.http_failed(waiter == Waiter::Initialize, failure);
+        self.follow(verdict);
+    }
+
+    pub(super) fn on_start_retry(&mut self) {
+        let Phase::Starting(start) = &mut self.phase else { return };
+        let verdict = start.ask_again();
+        self.follow(verdict);
     }
 
     pub(super) fn on_start_answer(&mut self, waiter: Waiter, answer: Answered) {
@@ -136,19 +186,59 @@ impl Connection {
             Era::Modern => request::protocol_meta(&self.config, &self.hears, version),
             Era::Legacy => String::new(),
         };
-        self.timers.clear(TimerReason::Start);
         self.timers.clear(TimerReason::Discover);
+        self.timers.clear(TimerReason::StartRetry);
         // The other question, if it is still out, is nobody's any more. It is not cancelled:
         // `initialize` must not be, and a legacy server never understood the other one.
-        self.requests.retain(|_, waiter| matches!(waiter, Waiter::Call(_)));
-        self.phase = Phase::Ready(Ready { info: Arc::new(info), protocol_meta });
-        self.event(Event::EraDecided { era, version });
-        if era == Era::Legacy {
-            self.write(jsonrpc::notification_line("notifications/initialized", None), false);
+        let out: Vec<_> =
+            self.requests.iter().filter(|(_, w)| !matches!(w, Waiter::Call(_))).collect();
+        for request in out.into_iter().map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.requests.remove(&request);
+            self.drop_request(request);
         }
+        self.link.agreed(era, version);
+        let info = Arc::new(info);
+        self.known = Some(Arc::clone(&info));
+        self.event(Event::EraDecided { era, version });
+        self.phase = Phase::Greeting(Ready { info, protocol_meta }, held);
+        match era {
+            Era::Modern => self.on_ready(),
+            Era::Legacy => self.greet(),
+        }
+    }
+
+    /// Tells a legacy server that it may begin. Calls wait until that has arrived: a server may
+    /// refuse what comes before (2025-11-25: basic/lifecycle).
+    fn greet(&mut self) {
+        let method = "notifications/initialized";
+        self.send_message(Outgoing::Notification { method, params: None });
+    }
+
+    pub(super) fn on_delivered(&mut self, outcome: Result<(), Failure>) {
+        if !matches!(self.phase, Phase::Greeting(..)) {
+            return;
+        }
+        match outcome {
+            Err(failure) if failure.is_transient() && !self.greeted_again => {
+                self.greeted_again = true;
+                self.greet();
+            }
+            // Servers that refuse the notification exist, and serve calls all the same.
+            _ => self.on_ready(),
+        }
+    }
+
+    fn on_ready(&mut self) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Idle);
+        let Phase::Greeting(ready, held) = phase else {
+            self.phase = phase;
+            return;
+        };
+        self.timers.clear(TimerReason::Start);
+        self.phase = Phase::Ready(ready);
         self.set_state(ConnectionState::Ready);
         for message in held {
-            self.on_message(message);
+            self.on_message(message, None);
         }
         self.send_waiting();
     }

@@ -8,12 +8,14 @@ use std::time::Duration;
 use super::calls::{Calls, Job, Step};
 use crate::error::CloseReason;
 use crate::interface::{
-    Answer, CallOptions, ConnectionState, Input, Mailbox, Output, Owner, Setting, Source,
-    StdioOutput,
+    Answer, CallOptions, ConnectionState, HttpOutput, Input, Mailbox, Output, Owner, Setting,
+    Source, StdioOutput,
 };
 use crate::model::ServerInfo;
 use crate::op::{Call, Operation};
-use crate::{ApiMisuse, CallId, Connection, Error, Event, Now, ProcessId, QuestionId, Reply};
+use crate::{
+    ApiMisuse, CallId, Connection, Error, Event, ExchangeId, Now, ProcessId, QuestionId, Reply,
+};
 
 /// What the surroundings of a hub provide.
 pub trait Host: Send + Sync {
@@ -30,6 +32,9 @@ pub trait Host: Send + Sync {
 
 /// What the driver is to do with server processes, in order.
 pub type Work = VecDeque<(ProcessId, StdioOutput)>;
+
+/// What is to be done with HTTP exchanges, in order.
+pub type Exchanges = VecDeque<(ExchangeId, Owner, HttpOutput)>;
 
 /// What the driver is told when it asks for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +58,7 @@ struct State {
     connection: Connection,
     calls: Calls,
     work: Work,
+    exchanges: Exchanges,
     events: VecDeque<Event>,
     /// Whom to wake when there is work, and the deadline that it knows of.
     driver: Option<Waker>,
@@ -77,6 +83,7 @@ impl Hub {
             connection,
             calls: Calls::default(),
             work: VecDeque::new(),
+            exchanges: VecDeque::new(),
             events: VecDeque::new(),
             driver: None,
             told: None,
@@ -275,6 +282,11 @@ impl Hub {
         Turn { deadline, at_rest: state.connection.at_rest(), finished: state.finished() }
     }
 
+    /// Takes what was filed for HTTP exchanges.
+    pub fn take_exchanges(&self, into: &mut Exchanges) {
+        into.append(&mut self.lock().exchanges);
+    }
+
     /// The driver has left its place without anyone following it: whoever still waits for a call
     /// is woken, so that it can take the place.
     pub fn leave(&self) {
@@ -358,6 +370,10 @@ impl State {
                 Output::Stdio(process, output) => {
                     worked = true;
                     self.file_work(process, output);
+                }
+                Output::Http(id, owner, output) => {
+                    worked = true;
+                    self.exchanges.push_back((id, owner, output));
                 }
                 Output::Ask(question, owner, what) => {
                     let waker = match owner {

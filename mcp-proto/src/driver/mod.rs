@@ -24,7 +24,7 @@ mod runtime;
 pub use calls::{Job, Step};
 pub use client::{AsyncClient, Driver, Parts};
 pub use handlers::{BoxFuture, HandlerError, Handlers};
-pub use hub::{Host, Hub, Turn, Work};
+pub use hub::{Exchanges, Host, Hub, Turn, Work};
 pub use options::{CallOptions, OnProgress};
 pub use pending::{CancelHandle, PendingCall};
 // For the macros.

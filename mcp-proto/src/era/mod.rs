@@ -2,8 +2,10 @@
 //! Compatibility" of each transport). It decides; the connection sends.
 
 mod answers;
+mod http;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 pub(crate) use answers::{Agreed, Answered};
 
@@ -31,6 +33,10 @@ pub(crate) struct Start {
     held: VecDeque<Message>,
     held_bytes: usize,
     max_held: usize,
+    /// The version that `initialize` was sent with last.
+    greeted_with: Option<ProtocolVersion>,
+    /// Over HTTP: how transient failures are met.
+    retries: Option<http::Retries>,
 }
 
 /// How far one of the two questions is.
@@ -56,12 +62,20 @@ pub(crate) enum Verdict {
     Agreed(Box<Agreed>),
     /// Launch the server again; it died of the probe.
     Relaunch,
+    /// Wait this long, and then [`ask again`](Start::ask_again).
+    Pause(Duration),
     /// The start has failed.
     Fail(ErrorKind),
 }
 
 impl Start {
-    pub(crate) fn new(choice: EraChoice, max_held: usize) -> Self {
+    /// A start. Over HTTP `retries` says how often a question is asked again after a transient
+    /// failure, and how long the first pause is.
+    pub(crate) fn new(
+        choice: EraChoice,
+        max_held: usize,
+        retries: Option<(u32, Duration)>,
+    ) -> Self {
         Start {
             choice,
             discover: Try::NotSent,
@@ -73,6 +87,8 @@ impl Start {
             held: VecDeque::new(),
             held_bytes: 0,
             max_held,
+            greeted_with: None,
+            retries: retries.map(http::Retries::new),
         }
     }
 
@@ -92,7 +108,9 @@ impl Start {
 
     fn initialize(&mut self, version: Option<ProtocolVersion>) -> Verdict {
         self.initialize = Try::Waiting;
-        Verdict::Initialize(version.unwrap_or(ProtocolVersion::newest(Era::Legacy)))
+        let version = version.unwrap_or(ProtocolVersion::newest(Era::Legacy));
+        self.greeted_with = Some(version);
+        Verdict::Initialize(version)
     }
 
     /// Whether the automatic detection is under way, so that its probe has a time of its own.
@@ -206,6 +224,10 @@ impl Start {
             }
             Answered::Malformed(why) => why,
         };
+        self.initialize_failed(met)
+    }
+
+    fn initialize_failed(&mut self, met: String) -> Verdict {
         self.attempts.push(Attempt { method: "initialize", met });
         match (self.choice, self.discover) {
             // An error here does not decide while the other question is out.
@@ -247,6 +269,7 @@ impl Start {
     }
 
     fn give_up(&mut self) -> Verdict {
+        self.note_unbuilt_attempts();
         let attempts = std::mem::take(&mut self.attempts);
         let forced = match self.choice {
             EraChoice::Auto => None,

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize, de};
 use serde_json::{Map, Value};
 
 use crate::interface::{
-    Answer, CallOptions, ExitStatus, Input, IoFailure, Mailbox, Setting, StdioInput,
+    Answer, CallOptions, ExitStatus, HttpFailure, HttpInput, Input, IoFailure, Mailbox, Setting,
+    StatusCode, StdioInput,
 };
 use crate::op::{ErasedCall, Params, Spec};
-use crate::{CallId, ProcessId, QuestionId};
+use crate::{CallId, ExchangeId, ProcessId, QuestionId};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -25,6 +26,7 @@ pub(super) enum InputRecord {
     Disconnect,
     Close,
     Stdio(ProcessId, StdioRecord),
+    Http(ExchangeId, HttpRecord),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,6 +56,15 @@ pub(super) enum StdioRecord {
     Exited(ExitStatus),
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum HttpRecord {
+    Head(StatusCode, Vec<(String, String)>),
+    Body(Bytes),
+    End,
+    Failed(HttpFailure),
+}
+
 impl InputRecord {
     pub(super) fn of(input: &Input<'_>) -> Self {
         match input {
@@ -66,6 +77,7 @@ impl InputRecord {
             Input::Disconnect => InputRecord::Disconnect,
             Input::Close => InputRecord::Close,
             Input::Stdio(id, input) => InputRecord::Stdio(*id, StdioRecord::of(input)),
+            Input::Http(id, input) => InputRecord::Http(*id, HttpRecord::of(input)),
         }
     }
 
@@ -81,6 +93,7 @@ impl InputRecord {
             InputRecord::Disconnect => Input::Disconnect,
             InputRecord::Close => Input::Close,
             InputRecord::Stdio(id, input) => Input::Stdio(*id, input.input()),
+            InputRecord::Http(id, input) => Input::Http(*id, input.input()),
         })
     }
 }
@@ -133,6 +146,30 @@ impl StdioRecord {
             StdioRecord::Written(total) => StdioInput::Written(*total),
             StdioRecord::WriteFailed(failure) => StdioInput::WriteFailed(failure.clone()),
             StdioRecord::Exited(status) => StdioInput::Exited(*status),
+        }
+    }
+}
+
+impl HttpRecord {
+    fn of(input: &HttpInput<'_>) -> Self {
+        match input {
+            HttpInput::Head { status, headers } => {
+                HttpRecord::Head(*status, super::masked_headers(headers))
+            }
+            HttpInput::Body(bytes) => HttpRecord::Body(Bytes(bytes.to_vec())),
+            HttpInput::End => HttpRecord::End,
+            HttpInput::Failed(failure) => HttpRecord::Failed(failure.clone()),
+        }
+    }
+
+    fn input(&self) -> HttpInput<'_> {
+        match self {
+            HttpRecord::Head(status, headers) => {
+                HttpInput::Head { status: *status, headers: headers.clone() }
+            }
+            HttpRecord::Body(bytes) => HttpInput::Body(&bytes.0),
+            HttpRecord::End => HttpInput::End,
+            HttpRecord::Failed(failure) => HttpInput::Failed(failure.clone()),
         }
     }
 }

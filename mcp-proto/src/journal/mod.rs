@@ -152,3 +152,18 @@ fn derive(seed: [u8; 32], purpose: &str) -> [u8; 32] {
     hash.update(seed);
     hash.finalize().into()
 }
+
+/// Headers whose values are secrets, or may be. What stands in their place is the same in the
+/// recording and in the replay, so that both send it.
+fn masked_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let secret = |name: &str| {
+        ["mcp-session-id", "set-cookie", "authorization"]
+            .iter()
+            .any(|s| name.eq_ignore_ascii_case(s))
+    };
+    let masked = |(name, value): &(String, String)| {
+        let value = if secret(name) { "masked" } else { value };
+        (name.clone(), String::from(value))
+    };
+    headers.iter().map(masked).collect()
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::interface::{ConnectionState, Item, Mailbox, Output, Question, StdioOutput};
+use crate::interface::{ConnectionState, HttpOutput, Item, Mailbox, Output, Question, StdioOutput};
 use crate::{Error, Raw, Reply};
 
 /// Texts that are longer than this stand in a journal as their SHA-256.
@@ -12,6 +12,9 @@ const MAX_TEXT: usize = 64 * 1024;
 pub(super) fn record(output: &Output) -> Value {
     match output {
         Output::Stdio(id, what) => json!({ "process": id, "stdio": stdio(what) }),
+        Output::Http(id, owner, what) => {
+            json!({ "exchange": id, "owner": owner, "http": http(what) })
+        }
         Output::Ask(id, owner, what) => {
             json!({ "ask": id, "owner": owner, "question": question(what) })
         }
@@ -34,6 +37,19 @@ fn stdio(output: &StdioOutput) -> Value {
         StdioOutput::CloseStdin => json!("close_stdin"),
         StdioOutput::Terminate => json!("terminate"),
         StdioOutput::Kill => json!("kill"),
+    }
+}
+
+fn http(output: &HttpOutput) -> Value {
+    match output {
+        HttpOutput::Send(request) => json!({
+            "send": request.method,
+            "url": request.url,
+            "headers": super::masked_headers(&request.headers),
+            "body": text(&String::from_utf8_lossy(&request.body)),
+        }),
+        HttpOutput::Release => json!("release"),
+        HttpOutput::Abort => json!("abort"),
     }
 }
 

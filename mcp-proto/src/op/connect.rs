@@ -6,8 +6,14 @@ use super::{Operation, Params, Reply, Spec, Wire};
 use crate::model::ServerInfo;
 use crate::{ApiMisuse, Error};
 
-pub(super) static SPEC: Spec =
-    Spec { name: "connect", modern: Wire::Local, legacy: Wire::Local, paged: None, may_ask: false };
+pub(super) static SPEC: Spec = Spec {
+    name: "connect",
+    modern: Wire::Local,
+    legacy: Wire::Local,
+    paged: None,
+    may_ask: false,
+    idempotent: true,
+};
 
 /// Waits until the connection is ready, and starts it if need be.
 #[derive(Clone, Copy, Debug, Default)]

@@ -111,12 +111,7 @@ impl Params {
     /// No parameters.
     #[must_use]
     pub fn none() -> Self {
-        Params {
-            method: None,
-            name: None,
-            object: Raw::new("{}"),
-            meta: serde_json::Map::new(),
-        }
+        Params { method: None, name: None, object: Raw::new("{}"), meta: serde_json::Map::new() }
     }
 
     /// The parameters as the text of a JSON object that has no `_meta`.

@@ -21,7 +21,7 @@ use crate::{CLOSE_GRACE, Era, Event, ExchangeId, ProcessId, ProtocolVersion, Raw
 /// The way to one server.
 #[derive(Debug)]
 pub(crate) enum Link {
-    Stdio(Stdio),
+    Stdio(Box<Stdio>),
     Http(Box<Http>),
 }
 
@@ -122,6 +122,8 @@ pub(crate) enum Failure {
     Unusable(String),
     /// The event stream ended without the answer.
     Ended,
+    /// The connection broke while the event stream was open.
+    StreamBroken,
     /// The answer is larger than the limit.
     TooLarge,
     /// A redirect that is not followed.
@@ -140,7 +142,7 @@ impl Failure {
             }
             Failure::Status { status, text, .. } => HttpFault::Status { status, text },
             Failure::Unusable(what) => HttpFault::Unusable(what),
-            Failure::Ended => HttpFault::StreamClosed,
+            Failure::Ended | Failure::StreamBroken => HttpFault::StreamClosed,
             Failure::TooLarge => HttpFault::Unusable(String::from("an answer over the limit")),
             Failure::Redirect { status, to } => HttpFault::Redirect { status, to },
             Failure::SessionGone => HttpFault::SessionGone,
@@ -158,6 +160,7 @@ impl Failure {
         match self {
             Failure::Exchange(failure) => failure.is_transient(),
             Failure::Status { status, .. } => (500..600).contains(status),
+            Failure::StreamBroken => true,
             _ => false,
         }
     }
@@ -227,14 +230,18 @@ impl Link {
         }
     }
 
+    /// Nobody waits for the answer any more, and the server is told nothing in words.
+    pub(crate) fn drop_request(&mut self, request: u64) -> Option<Happening> {
+        match self {
+            Link::Stdio(_) => None,
+            Link::Http(http) => http.abandon(request),
+        }
+    }
+
     /// Nobody waits for the answer any more: the server is told, in the way of its transport
     /// (specification: basic/patterns/cancellation).
     pub(crate) fn abandon(&mut self, request: u64, reason: &str, modern: bool) -> Vec<Happening> {
-        let abort = match self {
-            Link::Stdio(_) => None,
-            Link::Http(http) => http.abandon(request),
-        };
-        let mut all: Vec<_> = abort.into_iter().collect();
+        let mut all: Vec<_> = self.drop_request(request).into_iter().collect();
         if !(self.is_http() && modern) {
             let params = format!(r#"{{"requestId":{request},"reason":"{reason}"}}"#);
             let method = "notifications/cancelled";

@@ -16,7 +16,8 @@ use self::response::{Read, Reader};
 use super::{Failure, Happening, Origin, Outgoing};
 use crate::config::HttpConfig;
 use crate::interface::{
-    HttpInput, HttpOutput, HttpRequest, Method, Owner, ResendReason, StatusCode,
+    HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest, Method, Owner, ResendReason,
+    StatusCode,
 };
 use crate::{Era, ExchangeId, ProtocolVersion};
 
@@ -121,10 +122,6 @@ impl Http {
         self.session = offered.filter(|_| era == Era::Legacy);
     }
 
-    pub(crate) fn has_session(&self) -> bool {
-        self.session.is_some()
-    }
-
     // What goes out
 
     pub(crate) fn send(&mut self, message: Outgoing<'_>) -> Option<Vec<Happening>> {
@@ -148,11 +145,11 @@ impl Http {
                 (Carried::Reply, Owner::Connection)
             }
         };
-        let session = match &carries {
+        if matches!(carries, Carried::Request { initialize: true, .. }) {
             // A new session is asked for without the old one.
-            Carried::Request { initialize: true, .. } => None,
-            _ => self.session.as_deref(),
-        };
+            self.forget_session();
+        }
+        let session = self.session.as_deref();
         let era = self.agreed.map(|(era, _)| era);
         let mut request =
             request::post(&self.config, &self.endpoint, era, self.version(&message), session);
@@ -258,7 +255,10 @@ impl Http {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
         match (&mut exchange.phase, input) {
             (Phase::Over, HttpInput::End | HttpInput::Failed(_)) => self.ended(id),
-            (_, HttpInput::Failed(failure)) => self.failed(id, Failure::Exchange(failure)),
+            (_, HttpInput::Failed(failure)) => {
+                let failure = self.end_of(id, failure);
+                self.failed(id, failure)
+            }
             (Phase::Head, HttpInput::Head { status, headers }) => {
                 self.on_head(id, status, &headers)
             }
@@ -300,11 +300,25 @@ impl Http {
         all
     }
 
+    /// How the end of an exchange counts: a modern answer that was to come on an event stream is a
+    /// matter of its own.
+    fn end_of(&self, id: ExchangeId, failure: HttpFailure) -> Failure {
+        let streams = |exchange: &Exchange| match &exchange.phase {
+            Phase::Body(reader) => reader.is_stream(),
+            _ => false,
+        };
+        let closed = failure.kind == HttpFailureKind::Closed;
+        match self.exchanges.get(&id) {
+            Some(exchange) if closed && streams(exchange) => Failure::StreamBroken,
+            _ => Failure::Exchange(failure),
+        }
+    }
+
     /// The exchange brings nothing more that counts. If the performer is not done with it, it is
     /// told to be.
     fn failed(&mut self, id: ExchangeId, failure: Failure) -> Vec<Happening> {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
-        let gone = matches!(failure, Failure::Exchange(_));
+        let gone = matches!(failure, Failure::Exchange(_) | Failure::StreamBroken);
         let over = matches!(exchange.phase, Phase::Over);
         exchange.phase = Phase::Over;
         let told = match exchange.carries {

@@ -43,7 +43,11 @@ enum Content {
 pub(super) enum Read {
     /// The text of a message.
     Message(String),
-    Bad { why: SkipReason, bytes: u64, answers: Option<u64> },
+    Bad {
+        why: SkipReason,
+        bytes: u64,
+        answers: Option<u64>,
+    },
     /// There is nothing of use in it, or nothing more.
     Failed(Failure),
 }
@@ -84,6 +88,10 @@ impl Reader {
             content,
             inflater: gzip.then(|| MultiGzDecoder::new(Vec::new())),
         }
+    }
+
+    pub(super) fn is_stream(&self) -> bool {
+        matches!(self.content, Content::Events(_))
     }
 
     pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Read> {
@@ -164,12 +172,7 @@ fn whole(body: Vec<u8>, named: Option<&str>) -> Vec<Read> {
 
 /// An error status: the server's own JSON-RPC error where there is one and the status lets it
 /// speak, else the status itself.
-fn error_answer(
-    status: StatusCode,
-    session: bool,
-    challenge: Option<String>,
-    body: &[u8],
-) -> Read {
+fn error_answer(status: StatusCode, session: bool, challenge: Option<String>, body: &[u8]) -> Read {
     let text = String::from_utf8_lossy(body);
     let own = jsonrpc::error_code(&text);
     // A live endpoint that does not know the method says so; otherwise the session is gone.
