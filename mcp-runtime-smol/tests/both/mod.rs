@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::future::zip;
 use mcp_proto::Command;
-use mcp_tests::processes::is_running;
+use mcp_tests::processes::wait_gone;
 use tempfile::TempDir;
 
 use super::{Client, unblock};
@@ -82,11 +82,12 @@ pub(crate) async fn connect(pids: &Arc<Pids>, target: Command) -> (Client, Vec<u
     (client.unwrap(), pids)
 }
 
+/// A server's children were killed by now, which they may take a moment to notice.
 #[track_caller]
 pub(crate) fn assert_gone(pids: &[u32]) {
     assert!(!pids.is_empty());
     for pid in pids {
-        assert!(!is_running(*pid), "process {pid} still runs");
+        assert!(wait_gone(*pid, Duration::from_secs(10)), "process {pid} still runs");
     }
 }
 
