@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::calls::{CallState, Step};
+use super::calls::{CallState, Pages, Step};
 use super::{Asked, Connection, Phase, Waiter, request};
 use crate::error::{
     CloseReason, Outcome, PaginationFault, PeerError, Phase as TimePhase, ServerError, Timeout,
@@ -83,6 +83,27 @@ impl Connection {
         }
     }
 
+    /// Until the call has a connection again, only what it said itself limits its time.
+    fn stop_clock(&mut self, id: CallId) {
+        if self.calls.get(id).is_some_and(|call| call.erased.options.timeout.is_none()) {
+            self.timers.clear(TimerReason::Call(id));
+        }
+    }
+
+    /// The calls that were not lost with a server go to the next one. The pages that were read from
+    /// it mean nothing there.
+    pub(super) fn hand_on_calls(&mut self) {
+        for id in self.calls.ids(|call| matches!(call.step, Step::Waiting | Step::Meta)) {
+            if let Some(call) = self.calls.get_mut(id) {
+                call.handed_on = true;
+                call.pages = Pages::default();
+                if matches!(call.step, Step::Waiting) {
+                    self.stop_clock(id);
+                }
+            }
+        }
+    }
+
     /// Sends the next request of a call, or asks the host for its metadata first.
     pub(super) fn send_next(&mut self, id: CallId) {
         let Phase::Ready(ready) = &self.phase else {
@@ -120,6 +141,8 @@ impl Connection {
                 self.calls.advance(id, Step::Waiting);
                 if matches!(self.phase, Phase::Ready(_)) {
                     self.send(id);
+                } else {
+                    self.stop_clock(id);
                 }
             }
             _ => {
@@ -349,16 +372,20 @@ impl Connection {
         self.end_call(id, kind);
     }
 
-    /// Ends calls, each with the error that is made for it; those without one go on.
+    /// Ends calls, each with the error that is made for it; those without one go on. One whose
+    /// result has arrived is handed that instead.
     pub(super) fn end_calls<K: Into<Option<ErrorKind>>>(&mut self, kind: impl Fn(&CallState) -> K) {
         for id in self.calls.ids(|_| true) {
             let Some(call) = self.calls.get_mut(id) else {
                 continue;
             };
+            let Some(kind) = kind(call).into() else {
+                continue;
+            };
             if matches!(call.step, Step::Arrived(_)) {
                 call.items.clear();
                 self.end_if_taken(id);
-            } else if let Some(kind) = kind(call).into() {
+            } else {
                 self.end_call(id, kind);
             }
         }

@@ -20,6 +20,8 @@ pub(super) struct CallState {
     pub(super) since: Duration,
     /// Something of it was handed to the transport.
     pub(super) sent: bool,
+    /// The server was lost before it was sent anything, and it went to the next one.
+    pub(super) handed_on: bool,
     pub(super) version_retried: bool,
     /// Its one re-issue after a broken event stream is used up.
     pub(super) reissued: bool,
@@ -67,6 +69,7 @@ impl CallState {
             step: Step::Waiting,
             since,
             sent: false,
+            handed_on: false,
             version_retried: false,
             reissued: false,
             renewed: false,
@@ -77,9 +80,14 @@ impl CallState {
         }
     }
 
-    /// Whether a request of the call's is out.
-    pub(super) fn is_sent(&self) -> bool {
-        matches!(self.step, Step::Sent { .. })
+    /// Whether the call ends when its server is lost. One that waits goes to the next server, but
+    /// only once: a server that always dies first would be launched for ever.
+    pub(super) fn ends_with_server(&self) -> bool {
+        match self.step {
+            Step::Sent { .. } => true,
+            Step::Waiting | Step::Meta => self.handed_on,
+            Step::Arrived(_) => false,
+        }
     }
 }
 

@@ -417,8 +417,10 @@ impl Connection {
         }
         let stream = self.link.is_stream();
         self.end_calls(|call| {
-            (stream || call.is_sent()).then(|| ErrorKind::Transport(error.clone()))
+            let ends = stream || call.ends_with_server();
+            ends.then(|| ErrorKind::Transport(error.clone()))
         });
+        self.hand_on_calls();
         self.rest(CloseReason::Transport(error));
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::calls::Step;
 use super::{Connection, Phase, Ready, Waiter, request};
 use crate::era::{Agreed, Answered, Start, Verdict};
 use crate::error::{CloseReason, Outcome, Phase as TimePhase, Timeout};
@@ -254,7 +255,7 @@ impl Connection {
         if error.is_timeout() {
             error = self.with_hints(error);
         }
-        for id in self.calls.ids(|_| true) {
+        for id in self.calls.ids(|call| !matches!(call.step, Step::Arrived(_))) {
             self.withdraw_all(Owner::Call(id));
             self.timers.clear(TimerReason::Call(id));
             if let Some(call) = self.calls.remove(id) {

@@ -117,7 +117,7 @@ impl<O: Operation> fmt::Debug for PendingCall<O> {
     }
 }
 
-/// Cancels a call from anywhere.
+/// Cancels a call from anywhere. It does not keep the client alive.
 #[derive(Clone, Debug)]
 pub struct CancelHandle {
     hub: Arc<Hub>,

@@ -134,10 +134,10 @@ impl<P> Held<P> {
         }
     }
 
-    /// Ends the process that runs, and lets no other begin.
+    /// Ends the process that runs, and lets no other begin. Of two who end it the second waits for
+    /// the first, so that neither goes on while it runs.
     pub fn end(&self) {
-        let state = std::mem::replace(&mut *self.lock(), State::Over);
-        drop(state);
+        *self.lock() = State::Over;
     }
 
     fn lock(&self) -> MutexGuard<'_, State<P>> {

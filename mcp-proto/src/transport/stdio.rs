@@ -188,9 +188,13 @@ impl Stdio {
             StdioInput::WriteFailed(_) => self.end_signs(),
             StdioInput::Exited(status) => {
                 process.exit = Some(*status);
+                let stdout_open = process.stdout_open;
                 let event = Event::Exited { process: id, status: *status };
                 let mut all = vec![Happening::Event(event)];
                 all.extend(self.end_signs());
+                // The wait begins anew: the last answer may be in the pipe since a moment only.
+                let waits = self.process.as_ref().is_some_and(|it| it.life == Life::Ending);
+                all.extend((waits && stdout_open).then_some(Happening::AwaitExit));
                 all
             }
         }

@@ -6,4 +6,6 @@ mod deaths;
 mod era;
 mod held;
 mod hostile;
+mod stdio;
+mod streams;
 mod versions;

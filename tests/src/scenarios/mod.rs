@@ -150,6 +150,37 @@ chapters! { $
         either_era_when_forced
         pages_are_joined
         methods_of_the_hosts_choice;
+    stdio:
+        banner_lines_are_skipped
+        bytes_that_are_no_text_are_skipped
+        blank_lines_are_nothing
+        a_byte_order_mark_and_crlf_are_tolerated
+        each_message_is_one_line
+        a_server_may_flood_its_stderr
+        stderr_is_captured_or_dropped_as_the_host_says
+        arguments_reach_the_server_as_they_are
+        the_environment_and_the_folder_are_the_hosts_to_choose
+        secrets_and_payloads_are_in_no_log
+        deep_nesting_fails_its_message_at_most
+        a_program_that_is_not_there_is_named
+        targets_and_settings_that_cannot_work_are_refused;
+    jsonrpc:
+        ids_match_however_they_are_spelled
+        null_counts_as_absent
+        unknown_notifications_are_nothing
+        batches_of_old_servers_are_taken_apart
+        results_of_every_shape
+        unknown_content_is_kept_beside_the_known
+        pings_are_answered_in_every_state
+        failures_keep_what_the_server_said
+        codes_mean_what_the_specification_says
+        a_missing_capability_is_named_and_nothing_is_sent_again
+        missing_members_are_no_failure
+        ids_of_the_server_are_given_back_as_they_came
+        a_modern_server_may_not_ask
+        answers_to_nothing_are_discarded
+        what_a_server_calls_itself_changes_nothing
+        metadata_of_the_host_goes_along;
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use super::player::Player;
 use super::stage::{Memory, Shared};
-use super::{Script, Transcript};
+use super::{Ending, Script, Transcript};
 use crate::pipe::{PipeEnd, duplex};
 
 /// A play on a thread of its own.
@@ -107,6 +107,10 @@ impl Playing {
 
 impl Drop for Playing {
     fn drop(&mut self) {
+        // A test that fails may fail because the play did.
+        if let (true, Some(Ending::Failed(what))) = (thread::panicking(), self.so_far().ending()) {
+            eprintln!("the play failed: {what}");
+        }
         self.shared.release();
     }
 }

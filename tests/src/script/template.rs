@@ -40,12 +40,15 @@ impl Names {
         let (mut in_string, mut escaped) = (false, false);
         let mut rest = text;
         while let Some(next) = rest.chars().next() {
-            let name = &rest[next.len_utf8()..];
-            let name = &name[..name_length(name)];
-            if next == '$' && !in_string && !name.is_empty() {
-                filled.push_str(&self.value(name)?.to_string());
-                rest = &rest[1 + name.len()..];
-                continue;
+            // Only here: to look for a name at each character takes the square of the length.
+            if next == '$' && !in_string {
+                let name = &rest[1..];
+                let name = &name[..name_length(name)];
+                if !name.is_empty() {
+                    filled.push_str(&self.value(name)?.to_string());
+                    rest = &rest[1 + name.len()..];
+                    continue;
+                }
             }
             if in_string && next == '\\' {
                 escaped = !escaped;

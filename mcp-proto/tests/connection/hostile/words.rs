@@ -67,6 +67,10 @@ const RESULTS: &[&str] = &[
     r#"{"resultType":"complete","tools":[{"name":"x"}],"nextCursor":""}"#,
     r#"{"resultType":"complete","tools":[{}],"nextCursor":null}"#,
     r#"{"resultType":"complete","tools":[],"nextCursor":7}"#,
+    r#"{"resultType":"complete","tools":[],"nextCursor":"\q"}"#,
+    r#"{"resultType":"complete","tools":[],"nextCursor":"\ud800"}"#,
+    r#"{"resultType":"complete","tools":[tru],"nextCursor":"z"}"#,
+    r#"{"supportedVersions":["2026-07-28"],"x":tru}"#,
     r#"{"supportedVersions":["2026-07-28"]}"#,
     r#"{"supportedVersions":["2025-06-18","1999-01-01"]}"#,
     r#"{"supportedVersions":[]}"#,
@@ -101,8 +105,24 @@ const METHODS: &[&str] = &[
     "tools/call",
 ];
 
-const IDS: &[&str] =
-    &["0", "1", "\"1\"", "-9007199254740993", r#""a\u0000b""#, "\"\"", "1.5", "null", "{}", "[1]"];
+const IDS: &[&str] = &[
+    "0",
+    "1",
+    "\"1\"",
+    "-9007199254740993",
+    r#""a\u0000b""#,
+    "\"\"",
+    "1.5",
+    "null",
+    "{}",
+    "[1]",
+    // No JSON: none of it may be sent back.
+    "hello",
+    "007",
+    "-",
+    r#""\q""#,
+    "\"\u{1}\"",
+];
 
 const NOTIFICATIONS: &[&str] = &[
     r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
