@@ -1,6 +1,6 @@
 //! What a host calls a server by: a command line, an argument list, or a URL.
 
-use crate::{ApiMisuse, Command};
+use crate::{ApiMisuse, Command, HttpConfig};
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,6 +8,8 @@ use crate::{ApiMisuse, Command};
 pub enum Target {
     /// A process to launch.
     Command(Command),
+    /// A server over HTTP.
+    Http(HttpConfig),
 }
 
 impl Target {
@@ -17,21 +19,25 @@ impl Target {
     /// and backslashes included, and never run by a shell. `stdio://` before it says so
     /// explicitly.
     ///
+    /// An `http://` or `https://` URL is a server over Streamable HTTP.
+    ///
     /// # Errors
-    /// [`ApiMisuse::Target`] for an empty command line, an unfinished quote, and URLs, which this
-    /// version cannot reach yet.
+    /// [`ApiMisuse::Target`] for an empty command line, an unfinished quote, other schemes, URLs
+    /// that cannot be reached, and URLs whose path ends in `/sse`: the deprecated HTTP+SSE
+    /// transport is not built yet.
     pub fn parse(text: &str) -> Result<Self, ApiMisuse> {
         let line = text.trim();
         let line = match strip_scheme(line) {
-            Some(("stdio", rest)) => rest,
-            Some((scheme @ ("http" | "https"), _)) => {
-                return Err(ApiMisuse::Target(format!(
-                    "{scheme} servers are not reached by this version yet; name a command line"
-                )));
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("stdio") => rest,
+            Some((scheme, _))
+                if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") =>
+            {
+                return Target::http(HttpConfig::new(line));
             }
             Some((scheme, _)) => {
                 return Err(ApiMisuse::Target(format!(
-                    "no transport has the scheme {:?}; use a command line or stdio://",
+                    "no transport has the scheme {:?}; use an http or https URL, a command line, \
+                     or stdio://",
                     crate::text::excerpt(scheme)
                 )));
             }
@@ -41,6 +47,22 @@ impl Target {
             ApiMisuse::Target(String::from("a quote in the command line is not closed"))
         })?;
         Target::argv(words)
+    }
+
+    /// A server over HTTP.
+    ///
+    /// # Errors
+    /// When the address cannot be reached.
+    pub fn http(config: HttpConfig) -> Result<Self, ApiMisuse> {
+        let url = config.endpoint()?;
+        if url.path().to_ascii_lowercase().trim_end_matches('/').ends_with("/sse") {
+            return Err(ApiMisuse::Target(format!(
+                "{:?}: the deprecated HTTP+SSE transport is not built yet; most servers that have \
+                 it offer Streamable HTTP too, often at /mcp",
+                config.url
+            )));
+        }
+        Ok(Target::Http(HttpConfig { url: url.to_string(), ..config }))
     }
 
     /// A program and its arguments, taken as they are.
@@ -62,6 +84,7 @@ impl Target {
     pub fn label(&self) -> String {
         match self {
             Target::Command(command) => command.line(),
+            Target::Http(http) => http.url.clone(),
         }
     }
 }
@@ -86,8 +109,10 @@ mod tests {
     use super::*;
 
     fn command(text: &str) -> Command {
-        let Target::Command(command) = Target::parse(text).unwrap();
-        command
+        match Target::parse(text).unwrap() {
+            Target::Command(command) => command,
+            other => panic!("{other:?}"),
+        }
     }
 
     /// M-CONN-05, M-CONN-06, M-CONN-07
@@ -113,9 +138,23 @@ mod tests {
     /// M-CONN-10
     #[test]
     fn other_schemes_and_empty_lines_are_refused() {
-        for text in ["ftp://x", "https://x/mcp", "", "   ", "stdio://", "a 'b", "''"] {
+        for text in ["ftp://x", "ws://x/mcp", "", "   ", "stdio://", "a 'b", "''"] {
             assert!(matches!(Target::parse(text), Err(ApiMisuse::Target(_))), "{text}");
         }
         assert!(Target::argv(Vec::<String>::new()).is_err());
+    }
+
+    /// M-CONN-04, M-CONN-10, M-CONN-20
+    #[test]
+    fn urls_are_normalised_and_only_http_with_a_host_is_taken() {
+        let url = |text: &str| match Target::parse(text) {
+            Ok(Target::Http(http)) => http.url,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(url("HTTPS://Example.com:443/mcp#x"), "https://example.com/mcp");
+        assert_eq!(url(" http://[::1]:8080 "), "http://[::1]:8080/");
+        for text in ["http://", "http://user:pw@x/mcp", "http://x/SSE", "http://x/sse/"] {
+            assert!(matches!(Target::parse(text), Err(ApiMisuse::Target(_))), "{text}");
+        }
     }
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mcp_proto::{
-    ApiMisuse, Command, ConnectionConfig, StderrPolicy, Target, Transport, meta::check_key,
+    ApiMisuse, Command, ConnectionConfig, HttpConfig, StderrPolicy, Target, Transport,
+    meta::check_key,
 };
 
 use crate::JournalWriter;
@@ -24,6 +25,10 @@ pub struct ClientOptions {
     pub dir: Option<PathBuf>,
     /// What becomes of a server's stderr, in the place of what its command says.
     pub stderr: Option<StderrPolicy>,
+    /// Headers that go out with every HTTP request, besides those of the target.
+    pub headers: Vec<(String, String)>,
+    /// How often an idempotent request is sent again over HTTP after a transient failure.
+    pub retries: Option<u32>,
     /// Where the journal is written to.
     pub journal: Option<Arc<JournalWriter>>,
 }
@@ -44,6 +49,7 @@ impl ClientOptions {
     pub fn connection(&self, target: &Target) -> Result<(ConnectionConfig, Transport), ApiMisuse> {
         let transport = match target {
             Target::Command(command) => Transport::Stdio(self.command(command)),
+            Target::Http(http) => Transport::Http(self.http(http)?),
             other => {
                 let label = other.label();
                 let why = format!("this adapter cannot reach {label}");
@@ -60,6 +66,14 @@ impl ClientOptions {
     /// When a setting cannot work.
     pub fn stream(&self) -> Result<(ConnectionConfig, Transport), ApiMisuse> {
         Ok((self.checked(|| String::from("stream"))?, Transport::Stream))
+    }
+
+    fn http(&self, http: &HttpConfig) -> Result<HttpConfig, ApiMisuse> {
+        let mut http = http.clone();
+        http.headers.extend(self.headers.iter().cloned());
+        http.retries = self.retries.unwrap_or(http.retries);
+        http.endpoint()?;
+        Ok(http)
     }
 
     fn command(&self, command: &Command) -> Command {
@@ -95,6 +109,8 @@ impl fmt::Debug for ClientOptions {
             .field("env", &self.env.keys().collect::<Vec<_>>())
             .field("dir", &self.dir)
             .field("stderr", &self.stderr)
+            .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
+            .field("retries", &self.retries)
             .field("journal", &self.journal)
             .finish()
     }
@@ -122,8 +138,8 @@ macro_rules! mcp_client_settings {
             /// How long a server may take to start. 60 s by default.
             start_timeout(time: std::time::Duration) config.start_timeout = time;
             /// How long a call may take that brings no timeout of its own, once the connection is
-            /// ready. 15 s by default.
-            call_timeout(time: std::time::Duration) config.call_timeout = time;
+            /// ready. 15 s over stdio by default, 30 s over HTTP.
+            call_timeout(time: std::time::Duration) config.call_timeout = Some(time);
             /// The longest message that is accepted from the server, in bytes. 64 MiB by default.
             max_message_bytes(bytes: usize) config.max_message_bytes = bytes;
             /// Metadata that goes into every request.
@@ -136,6 +152,9 @@ macro_rules! mcp_client_settings {
             /// What becomes of a server's stderr. By default it is read, and its end is quoted in
             /// errors.
             stderr(policy: $crate::proto::StderrPolicy) stderr = Some(policy);
+            /// How often an idempotent request is sent again over HTTP after a transient failure.
+            /// 3 times by default; a `tools/call` never is.
+            retries(times: u32) retries = Some(times);
             /// Writes a journal: every input and output of the connection, as JSON lines. Tool
             /// arguments and results are in it as they are.
             journal(to: impl std::io::Write + Send + 'static)
@@ -147,6 +166,14 @@ macro_rules! mcp_client_settings {
         #[must_use]
         pub fn env(mut $this, name: impl Into<String>, value: impl Into<String>) -> Self {
             $options.env.insert(name.into(), value.into());
+            $this
+        }
+
+        /// Adds a header that goes out with every HTTP request. Logs and journals show its name
+        /// only.
+        #[must_use]
+        pub fn header(mut $this, name: impl Into<String>, value: impl Into<String>) -> Self {
+            $options.headers.push((name.into(), value.into()));
             $this
         }
     };
@@ -185,6 +212,7 @@ macro_rules! into_target {
 into_target! {
     [] Target => Ok;
     [] Command => named;
+    [] HttpConfig => Target::http;
     [] &str => Target::parse;
     [] String => |text: String| Target::parse(&text);
     [] &String => |text: &str| Target::parse(text);

@@ -88,7 +88,7 @@ fn settings_reach_the_connection() {
     expected.era = EraChoice::Legacy;
     expected.discover_timeout = second;
     expected.start_timeout = second * 2;
-    expected.call_timeout = second * 3;
+    expected.call_timeout = Some(second * 3);
     expected.max_message_bytes = 4;
     expected.meta = meta;
     assert_eq!(config, expected);
@@ -109,7 +109,8 @@ fn without_settings_the_command_and_the_defaults_hold() {
     let options = ClientOptions::new();
     let given = Command::new("server").stderr(StderrPolicy::Inherit).dir("/d");
     let (config, transport) = options.connection(&Target::from(given.clone())).unwrap();
-    assert_eq!(config.call_timeout, Duration::from_secs(15));
+    assert_eq!(config.call_timeout, None);
+    assert_eq!(transport.call_timeout(), Duration::from_secs(15));
     assert!(!config.journal);
     assert_eq!(transport, Transport::Stdio(given));
 

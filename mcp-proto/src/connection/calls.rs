@@ -85,7 +85,7 @@ impl CallState {
     pub(super) fn ends_with_server(&self) -> bool {
         match self.step {
             Step::Sent { .. } => true,
-            Step::Waiting | Step::Meta => self.handed_on,
+            Step::Waiting | Step::Meta | Step::Pausing => self.handed_on,
             Step::Arrived(_) => false,
         }
     }

@@ -258,6 +258,7 @@ impl Connection {
         for id in self.calls.ids(|call| !matches!(call.step, Step::Arrived(_))) {
             self.withdraw_all(Owner::Call(id));
             self.timers.clear(TimerReason::Call(id));
+            self.timers.clear(TimerReason::Retry(id));
             if let Some(call) = self.calls.remove(id) {
                 let error = error.clone().of(&self.server, &call.method);
                 self.outputs.push_back(Output::Done(id, Err(error)));

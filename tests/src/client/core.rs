@@ -219,7 +219,7 @@ macro_rules! settled {
             .era(config.era)
             .discover_timeout(config.discover_timeout)
             .start_timeout(config.start_timeout)
-            .call_timeout(config.call_timeout)
+            .call_timeout(config.call_timeout.unwrap_or(mcp_proto::CALL_TIMEOUT))
             .max_message_bytes(config.max_message_bytes)
             .meta(config.meta);
         for (name, value) in $setup.env {

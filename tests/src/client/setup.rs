@@ -48,7 +48,7 @@ impl Setup {
         let mut config = ConnectionConfig::default();
         config.name = format!("server-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         config.discover_timeout = Duration::from_secs(40);
-        config.call_timeout = Duration::from_secs(60);
+        config.call_timeout = Some(Duration::from_secs(60));
         Setup {
             config,
             env: BTreeMap::new(),
