@@ -74,6 +74,7 @@ pub mod driver;
 mod era;
 mod error;
 mod event;
+pub mod http1;
 mod ids;
 mod interface;
 pub mod journal;

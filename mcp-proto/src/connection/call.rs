@@ -167,10 +167,9 @@ impl Connection {
             &call.erased.options.meta,
         ])
         .into_owned();
-        let mut token = None;
-        if call.erased.options.progress {
-            token = Some(progress_token(&mut meta, request, |t| self.calls.by_token(t).is_some()));
-        }
+        let wanted = call.erased.options.progress;
+        let taken = |token: &str| self.calls.by_token(token).is_some();
+        let token = progress_token(&mut meta, request, wanted, taken);
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
@@ -309,6 +308,9 @@ impl Connection {
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
+        if !call.erased.options.progress {
+            return;
+        }
         match call.items.put(item, bytes, &self.config) {
             Ok(item) => {
                 self.outputs.push_back(Output::Item(Mailbox::Call(id), Box::new(item)));
@@ -448,15 +450,23 @@ fn proves_nothing_ran(code: i64) -> bool {
     matches!(code, -32700 | -32602..=-32600 | -32022..=-32020)
 }
 
-/// The token under which progress comes: the host's own, else the id of the request, else a text
-/// that no call has.
+/// The token under which progress comes: the host's own, if it is one and no other call has it.
+/// Else, if progress is wanted, the id of the request, or a text that no call has.
 fn progress_token(
     meta: &mut Map<String, Value>,
     request: u64,
+    wanted: bool,
     taken: impl Fn(&str) -> bool,
-) -> String {
-    if let Some(own @ (Value::String(_) | Value::Number(_))) = meta.get(meta::PROGRESS_TOKEN) {
-        return own.to_string();
+) -> Option<String> {
+    if let Some(own) = meta.get(meta::PROGRESS_TOKEN) {
+        let text = own.to_string();
+        if (own.is_string() || own.is_i64() || own.is_u64()) && !taken(&text) {
+            return Some(text);
+        }
+        meta.shift_remove(meta::PROGRESS_TOKEN);
+    }
+    if !wanted {
+        return None;
     }
     let mut token = Value::from(request);
     while taken(&token.to_string()) {
@@ -464,7 +474,7 @@ fn progress_token(
     }
     let text = token.to_string();
     meta.insert(String::from(meta::PROGRESS_TOKEN), token);
-    text
+    Some(text)
 }
 
 /// Reads what decides about a result: its type and its cursor (specification: basic,

@@ -92,7 +92,7 @@ impl LineDecoder {
     fn more(&mut self, bytes: &[u8]) -> Option<Line> {
         match &mut self.state {
             // One byte more than the bound is kept: it may be the CR of the line's end.
-            State::Collecting(line) if line.len() + bytes.len() <= self.max + 1 => {
+            State::Collecting(line) if line.len() + bytes.len() <= self.max.saturating_add(1) => {
                 line.extend_from_slice(bytes);
                 return None;
             }

@@ -2,10 +2,14 @@
 
 mod support;
 
+mod base;
 mod deaths;
 mod era;
 mod held;
 mod hostile;
+mod lines;
+mod progress;
 mod stdio;
 mod streams;
+mod time;
 mod versions;

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use mcp_proto::Error;
 use mcp_runtime_common::IntoTarget;
+use tempfile::TempDir;
 
 use crate::client::{Client, Runtime, Setup};
 use crate::logs;
@@ -101,6 +102,18 @@ impl Stage {
         Program::new(self.programs.scripted, script)
     }
 
+    /// A command line that plays one script when it is run for the first time, and another one
+    /// ever after. What makes the difference is in the folder.
+    pub fn one_after_the_other(&self, first: Script, then: Script) -> (Vec<String>, TempDir) {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let [first, then] = [first, then].map(|script| self.program(script).line());
+        let shell = format!("mkdir once 2>&- && exec {first} || exec {then}");
+        let mut argv = vec!["sh".to_owned(), "-c".to_owned()];
+        let once = folder.path().join("once");
+        argv.push(shell.replacen("once", &once.to_string_lossy(), 1));
+        (argv, folder)
+    }
+
     /// The command line of the demo server.
     pub fn demo(&self, arguments: &[&str]) -> Vec<String> {
         let words = [self.programs.demo, "stdio"].into_iter().chain(arguments.iter().copied());
@@ -181,6 +194,23 @@ chapters! { $
         answers_to_nothing_are_discarded
         what_a_server_calls_itself_changes_nothing
         metadata_of_the_host_goes_along;
+    era:
+        any_other_error_means_legacy
+        answers_that_are_no_discovery_mean_legacy
+        silence_means_legacy
+        the_first_usable_answer_decides
+        an_initialize_result_that_cannot_be_spoken_ends_the_connection
+        nothing_modern_leaks_into_a_legacy_session
+        a_refused_version_is_asked_for_once_more
+        versions_in_common_are_chosen
+        without_a_version_in_common_the_lists_are_told
+        a_forced_era_is_not_left
+        what_a_server_asks_before_its_era_is_known_is_held
+        every_modern_request_carries_its_metadata
+        identity_goes_along_unless_switched_off
+        a_ping_is_what_the_era_has_for_it
+        a_modern_server_may_stay_anonymous
+        a_server_that_dies_of_the_probe_is_greeted_as_legacy;
 }
 
 #[cfg(test)]

@@ -157,6 +157,11 @@ impl Script {
         self.step(Step::Line { text: line.to_owned(), chunk: Some(chunk) })
     }
 
+    /// Sends a piece of a line, its names filled in.
+    pub fn part(self, text: &str) -> Self {
+        self.step(Step::Part { text: text.to_owned() })
+    }
+
     /// Sends exactly these bytes, no newline added.
     pub fn bytes(self, bytes: impl AsRef<[u8]>) -> Self {
         self.step(Step::Bytes { bytes: bytes.as_ref().to_vec(), chunk: None })

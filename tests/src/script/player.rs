@@ -95,6 +95,10 @@ impl<R: Read, S: Stage> Player<R, S> {
                 line.push('\n');
                 self.write(line.as_bytes(), *chunk)
             }
+            Step::Part { text } => {
+                let part = self.names.fill(text).map_err(Ending::Failed)?;
+                self.write(part.as_bytes(), None)
+            }
             Step::Bytes { bytes, chunk } => self.write(bytes, *chunk),
             Step::Stderr { bytes } => outcome(self.stage.stderr().write_all(bytes)),
             Step::Filler { to, byte, count } => self.fill(*to, *byte, *count),

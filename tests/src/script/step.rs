@@ -27,6 +27,8 @@ pub enum Step {
     Handshake { version: String },
     /// A line of text with names.
     Line { text: String, chunk: Option<usize> },
+    /// Text with names, and no newline after it.
+    Part { text: String },
     /// Bytes as they are.
     Bytes {
         #[serde(with = "base64_bytes")]

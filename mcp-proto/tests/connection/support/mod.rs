@@ -7,5 +7,7 @@ mod trace;
 mod watch;
 
 pub(crate) use bench::{Bench, config, options, tool};
-pub(crate) use peer::{INITIALIZED, Sent, discovered, in_both_eras, initialized};
+pub(crate) use peer::{
+    INITIALIZED, Sent, discovered, in_both_eras, in_both_eras_with, initialized,
+};
 pub(crate) use split::{Split, same_however_split};
