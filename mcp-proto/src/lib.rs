@@ -8,7 +8,7 @@
 //! # The run loop
 //!
 //! ```
-//! use std::sync::Arc;
+//! use alloc::sync::Arc;
 //! use std::time::Duration;
 //! use mcp_proto::{CallOptions, Command, Connection, ConnectionConfig, Input, Now, Output};
 //! use mcp_proto::{ProcessId, StdioInput, StdioOutput, Transport, op};
@@ -66,6 +66,8 @@
 //! * `driver` (off by default): the module `driver`, which adapters share. It is the one part with a
 //!   mutex and wakers, and still performs no I/O.
 #![warn(clippy::disallowed_methods, clippy::disallowed_types, clippy::iter_over_hash_type)]
+
+extern crate alloc;
 
 mod config;
 mod connection;

@@ -1,8 +1,8 @@
 //! JSON as it arrived: text that is shared, not copied.
 
+use alloc::sync::Arc;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 

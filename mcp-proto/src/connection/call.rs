@@ -1,6 +1,6 @@
 //! The life of a call: from its start, over its requests, to its one end.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

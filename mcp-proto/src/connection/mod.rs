@@ -11,8 +11,8 @@ mod retry;
 mod start;
 mod timer;
 
+use alloc::sync::Arc;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! Launching a server and finding out what it speaks.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use super::calls::Step;
 use super::{Connection, Phase, Ready, Waiter, request};

@@ -14,7 +14,7 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;

@@ -1,6 +1,6 @@
 //! Replaying a journal: the same inputs must give the same outputs.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use super::{Entry, FORMAT, Header};
 use crate::{Connection, ConnectionConfig};

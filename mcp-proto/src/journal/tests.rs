@@ -1,6 +1,6 @@
 //! A recorded conversation replays, and a journal that was changed does not.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 use std::time::Duration;
 
 use super::{ReplayError, replay};

@@ -1,7 +1,7 @@
 //! What a server says of itself, in either era (specification: server/discover; lifecycle of the
 //! legacy revisions).
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use serde_json::{Map, Value};
 

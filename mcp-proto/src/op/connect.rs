@@ -1,6 +1,6 @@
 //! Getting a connection ready, without asking anything of the server.
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use super::{Operation, Params, Reply, Spec, Wire};
 use crate::model::ServerInfo;

@@ -5,7 +5,7 @@ mod custom;
 mod ping;
 mod tools;
 
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
