@@ -51,8 +51,9 @@ impl Shared {
         background: Background,
         on_wake: Option<OnWake>,
     ) -> io::Result<Arc<Self>> {
-        let host = on_wake.clone().filter(|_| background == Background::Never);
-        let seat = Seat::new(Arc::clone(&hub), Table::new(stream), Bell::new(host)?);
+        let alone = background == Background::Never;
+        let bell = Bell::new(on_wake.clone().filter(|_| alone))?;
+        let seat = Seat::new(Arc::clone(&hub), alone, Table::new(stream), bell);
         let shared = Arc::new_cyclic(|shared| Shared {
             hub,
             seat,
