@@ -191,7 +191,7 @@ impl Seat {
         left
     }
 
-    /// Does what is wanted of the server, if nobody sits who would.
+    /// Does what is wanted of the server now, unless somebody sits, who does it.
     pub(crate) fn work(&self) {
         if let Some(mut table) = self.take() {
             table.work(&self.hub, &self.waker);
