@@ -106,6 +106,7 @@ impl Client {
         let (options, progress) = options.split();
         let begin = || shared.hub.begin(operation, options, false);
         let call = shared.callbacks.begin(progress, begin).map_err(refused)?;
+        shared.seat.work();
         Ok(PendingCall::new(self.clone(), call))
     }
 
@@ -149,9 +150,7 @@ impl Client {
     /// [`closed`](Self::closed) does.
     pub fn disconnect(&self) {
         self.shared().hub.disconnect();
-        if self.shared().background == Background::Never {
-            self.shared().seat.work();
-        }
+        self.shared().seat.work();
     }
 
     /// Waits until nothing runs any more, and says why. A connection that rests is there already.

@@ -44,6 +44,8 @@ pub(crate) enum Left<T> {
 
 pub(crate) struct Seat {
     hub: Arc<Hub>,
+    /// There is no helper.
+    alone: bool,
     table: Mutex<Table>,
     bell: Arc<Bell>,
     /// The bell's.
@@ -61,10 +63,11 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    pub(crate) fn new(hub: Arc<Hub>, table: Table, bell: Bell) -> Self {
+    pub(crate) fn new(hub: Arc<Hub>, alone: bool, table: Table, bell: Bell) -> Self {
         let bell = Arc::new(bell);
         Seat {
             hub,
+            alone,
             table: Mutex::new(table),
             waker: Waker::from(Arc::clone(&bell)),
             bell,
@@ -174,6 +177,11 @@ impl Seat {
         if manner == Manner::Guest {
             self.guest.store(false, Ordering::SeqCst);
         }
+        if self.alone {
+            // Nobody may come for long: what is there to do is done, and the host is told of what
+            // comes next.
+            table.work(&self.hub, &self.waker);
+        }
         let rung = self.bell.leave();
         drop(table);
         self.wake_next();
@@ -183,7 +191,7 @@ impl Seat {
         left
     }
 
-    /// Does what is wanted of the server, if nobody sits who would.
+    /// Does what is wanted of the server now, unless somebody sits, who does it.
     pub(crate) fn work(&self) {
         if let Some(mut table) = self.take() {
             table.work(&self.hub, &self.waker);

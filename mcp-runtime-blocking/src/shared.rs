@@ -1,6 +1,7 @@
 //! What all clones of a client share, and the two threads that work for it.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Wake, Waker};
@@ -51,8 +52,9 @@ impl Shared {
         background: Background,
         on_wake: Option<OnWake>,
     ) -> io::Result<Arc<Self>> {
-        let host = on_wake.clone().filter(|_| background == Background::Never);
-        let seat = Seat::new(Arc::clone(&hub), Table::new(stream), Bell::new(host)?);
+        let alone = background == Background::Never;
+        let bell = Bell::new(on_wake.clone().filter(|_| alone))?;
+        let seat = Seat::new(Arc::clone(&hub), alone, Table::new(stream), bell);
         let shared = Arc::new_cyclic(|shared| Shared {
             hub,
             seat,
@@ -196,7 +198,9 @@ impl Shared {
                 continue;
             };
             let never = |_: &mut Context<'_>| Poll::<()>::Pending;
-            if let Left::Finished = self.seat.sit(table, Manner::Guest, None, never) {
+            let sit = || self.seat.sit(table, Manner::Guest, None, never);
+            // A subscriber of the host's that panics must not take the helper with it.
+            if let Ok(Left::Finished) = catch_unwind(AssertUnwindSafe(sit)) {
                 return;
             }
         }

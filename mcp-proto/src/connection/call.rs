@@ -247,22 +247,21 @@ impl Connection {
         };
         call.pages.bytes += page.len();
         call.pages.all.push(page);
-        let Some(next) = next else {
-            let pages = std::mem::take(&mut call.pages.all);
-            return self.arrived(id, pages);
-        };
         // Two spellings of one text are one cursor.
-        let text = next.parse::<String>().unwrap_or_default();
-        let fault = if !call.pages.seen.insert(text) {
-            PaginationFault::RepeatedCursor
-        } else if call.pages.all.len() >= self.config.max_pages {
-            PaginationFault::TooManyPages(self.config.max_pages)
-        } else if call.pages.bytes > self.config.max_list_bytes {
+        let text = next.as_ref().and_then(|next| next.parse::<String>().ok());
+        let fault = if call.pages.bytes > self.config.max_list_bytes {
             PaginationFault::TooManyBytes(self.config.max_list_bytes)
-        } else {
-            call.pages.cursor = Some(next);
+        } else if text.is_some_and(|text| !call.pages.seen.insert(text)) {
+            PaginationFault::RepeatedCursor
+        } else if next.is_some() && call.pages.all.len() >= self.config.max_pages {
+            PaginationFault::TooManyPages(self.config.max_pages)
+        } else if next.is_some() {
+            call.pages.cursor = next;
             self.calls.advance(id, Step::Waiting);
             return self.send_next(id);
+        } else {
+            let pages = std::mem::take(&mut call.pages.all);
+            return self.arrived(id, pages);
         };
         let pages = std::mem::take(&mut call.pages.all);
         match self.reply(pages) {

@@ -34,7 +34,8 @@ struct Process {
     /// How many bytes were handed out to be written, and how many of them were.
     queued: u64,
     written: u64,
-    /// Which of the queued bytes answer the server: stretches that end here, with their lengths.
+    /// Which of the queued bytes answer the server: stretches that end here, with how much of each
+    /// is not written yet.
     replies: VecDeque<(u64, u64)>,
     reply_bytes: u64,
 }
@@ -125,12 +126,11 @@ impl Stdio {
     }
 
     /// Whether its stdout may be read. It may always, unless the server does not read the answers
-    /// that it asked for.
+    /// that it asked for. Near its end it gets no more of them, and is read to the last.
     pub(crate) fn wants_stdout(&self, id: ProcessId) -> bool {
-        match &self.process {
-            Some(process) if process.id == id => process.reply_bytes <= self.max_reply_bytes,
-            _ => true,
-        }
+        let process = self.process.as_ref().filter(|process| process.id == id);
+        let process = process.filter(|process| process.life == Life::Running);
+        process.is_none_or(|process| process.reply_bytes <= self.max_reply_bytes)
     }
 
     pub(crate) fn last_words(&self) -> String {
@@ -311,13 +311,16 @@ impl Process {
     }
 
     fn written_until(&mut self, total: u64) {
-        self.written = total.min(self.queued);
-        while let Some(&(end, bytes)) = self.replies.front() {
-            if end > self.written {
+        self.written = total.min(self.queued).max(self.written);
+        while let Some((end, bytes)) = self.replies.front_mut() {
+            let start = *end - *bytes;
+            let taken = self.written.min(*end).saturating_sub(start);
+            *bytes -= taken;
+            self.reply_bytes -= taken;
+            if *bytes > 0 {
                 break;
             }
             self.replies.pop_front();
-            self.reply_bytes -= bytes;
         }
     }
 }

@@ -220,7 +220,8 @@ fn the_type_of_a_result_counts_on_modern_servers() {
     fn other(error: &Error) -> bool {
         matches!(error.kind(), ErrorKind::Peer(PeerError::Result(_)))
     }
-    let cases: [(&str, Option<fn(&Error) -> bool>); 12] = [
+    type Fits = fn(&Error) -> bool;
+    let cases: [(&str, Option<Fits>); 12] = [
         (r#"{"tools":[]}"#, None),
         (r#"{"resultType":"complete","tools":[]}"#, None),
         (r#"{"resultType":null,"tools":[]}"#, None),

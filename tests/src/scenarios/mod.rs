@@ -211,6 +211,19 @@ chapters! { $
         a_ping_is_what_the_era_has_for_it
         a_modern_server_may_stay_anonymous
         a_server_that_dies_of_the_probe_is_greeted_as_legacy;
+    lifecycle:
+        a_server_that_was_killed_is_replaced_by_the_next_call
+        what_was_sent_to_a_server_that_died_is_lost
+        an_exit_is_told_with_its_status_and_last_words
+        a_server_that_dies_in_its_start_is_told_at_once
+        a_start_that_takes_too_long_leaves_nothing
+        a_server_that_closes_its_output_has_ended
+        a_server_that_reads_no_more_fails_its_calls
+        a_server_is_ended_step_by_step
+        nothing_is_left_of_a_server_behind_a_shell
+        closing_is_final_and_does_no_harm_twice
+        a_rest_ends_the_process_and_the_next_call_begins_another
+        a_stream_that_ends_is_not_connected_anew;
 }
 
 #[cfg(test)]

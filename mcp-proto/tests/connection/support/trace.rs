@@ -1,6 +1,6 @@
 //! Outputs as lines that a person reads and a test compares: everything that is in them.
 
-use mcp_proto::{Answer, ConnectionState, Error, Item, Output, Question, Reply, StdioOutput};
+use mcp_proto::{ConnectionState, Error, Item, Output, Question, Reply, StdioOutput};
 
 pub(crate) fn line(output: &Output) -> String {
     match output {
@@ -53,9 +53,4 @@ fn stands(state: &ConnectionState) -> String {
         ConnectionState::Closed(reason) => format!("closed ({reason})"),
         other => format!("{other:?}").to_lowercase(),
     }
-}
-
-/// An answer of the host's, for the lines of a script.
-pub(crate) fn answered(answer: &Answer) -> String {
-    format!("{answer:?}")
 }
