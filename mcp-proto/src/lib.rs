@@ -65,7 +65,16 @@
 //!
 //! * `driver` (off by default): the module `driver`, which adapters share. It is the one part with a
 //!   mutex and wakers, and still performs no I/O.
-#![warn(clippy::disallowed_methods, clippy::disallowed_types, clippy::iter_over_hash_type)]
+#![warn(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::exit,
+    clippy::iter_over_hash_type,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::too_many_lines
+)]
 
 extern crate alloc;
 

@@ -12,3 +12,8 @@ pub mod requirements;
 #[cfg(target_os = "linux")]
 pub mod scenarios;
 pub mod script;
+
+/// The programs of README.md compile.
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -1,6 +1,6 @@
 //! The runtime-free half of every adapter: a connection behind a mutex, and wakers.
 //!
-//! A [`Hub`] owns one [`Connection`]. Callers begin calls and wait for their [`Step`]s; whoever
+//! A [`Hub`] owns one [`Connection`](crate::Connection). Callers begin calls and wait for their [`Step`]s; whoever
 //! drives the connection takes its [`Work`], moves the bytes, and hands in what happened. No user
 //! code ever runs under the lock, and the lock is never held while bytes move.
 //!
