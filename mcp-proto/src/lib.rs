@@ -8,7 +8,7 @@
 //! # The run loop
 //!
 //! ```
-//! use alloc::sync::Arc;
+//! use std::sync::Arc;
 //! use std::time::Duration;
 //! use mcp_proto::{CallOptions, Command, Connection, ConnectionConfig, Input, Now, Output};
 //! use mcp_proto::{ProcessId, StdioInput, StdioOutput, Transport, op};
