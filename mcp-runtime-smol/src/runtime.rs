@@ -7,20 +7,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use async_io::{Async, IoSafe, Timer};
+use async_io::{Async, IoSafe};
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_proto::driver::{Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, WriteHalf};
+use mcp_proto::driver::{
+    Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf,
+};
 use mcp_proto::{Command, ExitStatus, IoFailure};
 use mcp_runtime_common::{Process, launch};
 
 pub(crate) struct AsyncIo {
     process: Arc<Held<Process>>,
-    timer: Timer,
 }
 
 impl AsyncIo {
     pub(crate) fn new(process: Arc<Held<Process>>) -> Self {
-        AsyncIo { process, timer: Timer::never() }
+        AsyncIo { process }
     }
 }
 
@@ -47,15 +48,23 @@ impl Runtime for AsyncIo {
         })
     }
 
-    fn set_timer(&mut self, after: Duration) {
+    fn timer(&mut self) -> Box<dyn Timer> {
+        Box::new(Alarm(async_io::Timer::never()))
+    }
+}
+
+struct Alarm(async_io::Timer);
+
+impl Timer for Alarm {
+    fn set(&mut self, after: Duration) {
         match Instant::now().checked_add(after) {
-            Some(at) => self.timer.set_at(at),
-            None => self.timer = Timer::never(),
+            Some(at) => self.0.set_at(at),
+            None => self.0 = async_io::Timer::never(),
         }
     }
 
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.timer).poll(cx).map(drop)
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use mcp_proto::driver::{Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, WriteHalf};
+use mcp_proto::driver::{
+    Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf,
+};
 use mcp_proto::{Command, ExitStatus, IoFailure};
 use mcp_runtime_common::{Process, launch};
 use tokio::io::unix::AsyncFd;
@@ -15,17 +17,16 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A moment that never comes, for times that are longer than the clock can say.
+/// As good as never, and a time that the clock can say.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 pub(crate) struct Tokio {
     process: Arc<Held<Process>>,
-    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Tokio {
     pub(crate) fn new(process: Arc<Held<Process>>) -> Self {
-        Tokio { process, timer: None }
+        Tokio { process }
     }
 }
 
@@ -49,20 +50,20 @@ impl Runtime for Tokio {
         })
     }
 
-    fn set_timer(&mut self, after: Duration) {
-        let now = Instant::now();
-        let at = now.checked_add(after).unwrap_or(now + FAR);
-        match &mut self.timer {
-            Some(timer) => timer.as_mut().reset(at),
-            none => *none = Some(Box::pin(sleep_until(at))),
-        }
+    fn timer(&mut self) -> Box<dyn Timer> {
+        Box::new(Alarm(Box::pin(sleep_until(Instant::now() + FAR))))
+    }
+}
+
+struct Alarm(Pin<Box<Sleep>>);
+
+impl Timer for Alarm {
+    fn set(&mut self, after: Duration) {
+        self.0.as_mut().reset(Instant::now() + after.min(FAR));
     }
 
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        match &mut self.timer {
-            Some(timer) => timer.as_mut().poll(cx),
-            None => Poll::Pending,
-        }
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx)
     }
 }
 

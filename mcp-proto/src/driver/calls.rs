@@ -158,6 +158,13 @@ impl Calls {
         }
     }
 
+    /// Forgets whom to wake.
+    pub(super) fn hush(&mut self, id: CallId) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.waker = None;
+        }
+    }
+
     /// Forgets a call. `true` when it has not ended yet.
     pub(super) fn forget(&mut self, id: CallId) -> bool {
         self.jobs

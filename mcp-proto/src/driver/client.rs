@@ -4,13 +4,14 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::handlers::{Answering, Handlers};
 use super::options::CallOptions;
 use super::pending::PendingCall;
 use super::performer::Performer;
 use super::runtime::{Runtime, Stream};
+use super::seat::{Lease, Seat, Watch};
 use super::{Hub, Job};
 use crate::Error;
 use crate::error::CloseReason;
@@ -46,7 +47,7 @@ pub struct AsyncClient {
 pub(super) struct Shared {
     pub(super) hub: Arc<Hub>,
     pub(super) handlers: Arc<Handlers>,
-    seat: Arc<Seat>,
+    pub(super) seat: Arc<Seat>,
 }
 
 impl fmt::Debug for Shared {
@@ -68,8 +69,7 @@ impl AsyncClient {
         let hears = !parts.handlers.hears().is_empty();
         let hub = parts.hub;
         let performer = Performer::new(Arc::clone(&hub), parts.runtime, parts.stream);
-        let seat =
-            Arc::new(Seat { state: Mutex::new(State::Free(Box::new(performer))), end: parts.end });
+        let seat = Seat::new(performer, parts.end);
         let shared = Arc::new(Shared {
             hub: Arc::clone(&hub),
             handlers: Arc::new(parts.handlers),
@@ -79,7 +79,7 @@ impl AsyncClient {
             handlers: Arc::clone(&shared.handlers),
             answering: Answering::default(),
         });
-        let driver = Driver { hub, seat, companion };
+        let driver = Driver { hub, seat, watch: Watch::new(), companion };
         (AsyncClient { shared }, driver)
     }
 
@@ -97,6 +97,22 @@ impl AsyncClient {
             Ok(call) => Ok(PendingCall::new(Arc::clone(&self.shared), call, progress)),
             Err(misuse) => Err(Error::validation(misuse.to_string())),
         }
+    }
+
+    /// Runs an operation. It is the quicker way for whoever waits for the result anyway.
+    ///
+    /// # Errors
+    /// When there is no result.
+    pub async fn run<O: Operation>(
+        &self,
+        operation: O,
+        options: CallOptions,
+    ) -> Result<O::Output, Error> {
+        // What is begun here is written by this very task, so that nobody has to be woken for it.
+        let lease = self.shared.seat.take();
+        let call = self.begin_with(operation, options)?;
+        lease.into_iter().for_each(Lease::for_a_moment);
+        call.await
     }
 
     /// The server, as it introduced itself, while the connection is ready.
@@ -128,49 +144,6 @@ impl AsyncClient {
     }
 }
 
-/// Where the performer sits while nobody polls it, so that whoever drops the last client finds it
-/// there: an executor that has stopped never polls the driver again.
-struct Seat {
-    state: Mutex<State>,
-    end: Box<dyn Fn() + Send + Sync>,
-}
-
-enum State {
-    Free(Box<Performer>),
-    Taken,
-    Over,
-}
-
-impl Seat {
-    fn swap(&self, state: State) -> State {
-        std::mem::replace(&mut *self.lock(), state)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Puts the performer back, unless all is over by now. Then it is dropped, outside of the
-    /// lock.
-    fn put_back(&self, performer: Box<Performer>) -> Poll<()> {
-        let mut state = self.lock();
-        if matches!(*state, State::Over) {
-            drop(state);
-            drop(performer);
-            return Poll::Ready(());
-        }
-        *state = State::Free(performer);
-        Poll::Pending
-    }
-
-    /// Closes all pipes and ends the process, in this order: a closed stdin is how a server learns
-    /// that it may go. If the driver is being polled right now, it closes the pipes in a moment.
-    fn end(&self) {
-        drop(self.swap(State::Over));
-        (self.end)();
-    }
-}
-
 /// The future that moves the bytes of one connection, and runs the handlers of questions that
 /// belong to no call.
 ///
@@ -181,6 +154,7 @@ impl Seat {
 pub struct Driver {
     hub: Arc<Hub>,
     seat: Arc<Seat>,
+    watch: Watch,
     /// Without handlers there is nothing to ask.
     companion: Option<Companion>,
 }
@@ -190,19 +164,7 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let mut performer = match this.seat.swap(State::Taken) {
-            State::Free(performer) => performer,
-            over => {
-                this.seat.swap(over);
-                return Poll::Ready(());
-            }
-        };
-        if performer.poll(cx).is_ready() {
-            drop(performer);
-            this.seat.end();
-            return Poll::Ready(());
-        }
-        let polled = this.seat.put_back(performer);
+        let polled = this.seat.attend(&mut this.watch, cx);
         if let (Some(companion), Poll::Pending) = (&mut this.companion, polled) {
             companion.poll(&this.hub, cx);
         }

@@ -130,6 +130,18 @@ impl Hub {
         self.with(|state, now| state.next_step(id, now))
     }
 
+    /// The next step of an attached call, if there is one. If not, nobody is woken for it any
+    /// more.
+    pub(super) fn take_step(&self, id: CallId) -> Option<Step> {
+        let mut state = self.lock();
+        if state.calls.item_is_out(id) || state.gone {
+            drop(state);
+            return self.try_step(id);
+        }
+        state.calls.hush(id);
+        state.calls.take(id)
+    }
+
     /// Waits for the next step of an attached call.
     ///
     /// A call whose end was taken, or which was forgotten, has no more steps: then this stays

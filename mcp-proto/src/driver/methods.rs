@@ -42,7 +42,7 @@ macro_rules! async_client_methods {
             operation: O,
             options: $crate::driver::CallOptions,
         ) -> ::std::result::Result<O::Output, $crate::Error> {
-            $core.begin_with(operation, options)?.await
+            $core.run(operation, options).await
         }
 
         /// Begins a call, with options of its own, without waiting for it.

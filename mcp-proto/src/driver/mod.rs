@@ -20,6 +20,7 @@ mod peer;
 mod pending;
 mod performer;
 mod runtime;
+mod seat;
 
 pub use calls::{Job, Step};
 pub use client::{AsyncClient, Driver, Parts};
@@ -31,4 +32,4 @@ pub use pending::{CancelHandle, PendingCall};
 #[doc(hidden)]
 pub use serde_json;
 
-pub use runtime::{Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, WriteHalf};
+pub use runtime::{Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf};

@@ -39,7 +39,7 @@ impl<O: Operation> PendingCall<O> {
     ///
     /// Once the result was taken there is none any more.
     pub fn try_take(&mut self) -> Option<Result<O::Output, Error>> {
-        match self.advance(&mut Context::from_waker(Waker::noop())) {
+        match self.advance(&mut Context::from_waker(Waker::noop()), false) {
             Poll::Ready(result) => Some(result),
             Poll::Pending => None,
         }
@@ -51,31 +51,32 @@ impl<O: Operation> PendingCall<O> {
         CancelHandle { hub: Arc::clone(&self.shared.hub), id: self.call.as_ref().map(Call::id) }
     }
 
-    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<O::Output, Error>> {
+    /// Does what there is to do. Only who `may_sit` can be woken.
+    fn advance(&mut self, cx: &mut Context<'_>, may_sit: bool) -> Poll<Result<O::Output, Error>> {
         // Polled after its end it never ends again.
-        let Some(call) = &self.call else {
+        let Some(id) = self.call.as_ref().map(Call::id) else {
             return Poll::Pending;
         };
-        let hub = &self.shared.hub;
+        let Shared { hub, handlers, seat } = &*self.shared;
         loop {
-            while let Poll::Ready(step) = hub.poll_step(call.id(), cx) {
-                match step {
-                    Step::Item(item) => show(&mut self.progress, *item),
-                    Step::Ask(id, question) => {
-                        self.answering.ask(hub, &self.shared.handlers, id, question);
-                    }
-                    Step::Withdrawn(id) => self.answering.withdraw(id),
-                    Step::Done(done) => {
-                        self.answering = Answering::default();
-                        self.progress = None;
-                        let result = call.finish(done);
-                        self.call = None;
-                        return Poll::Ready(result);
-                    }
+            // Looked for without a waker: what this task moves itself must not wake it.
+            let step = hub.take_step(id);
+            let step = step.or_else(|| seat.serve(hub, id, may_sit.then(|| cx.waker())));
+            match step.map_or_else(|| hub.poll_step(id, cx), Poll::Ready) {
+                Poll::Ready(Step::Item(item)) => show(&mut self.progress, *item),
+                Poll::Ready(Step::Ask(asked, question)) => {
+                    self.answering.ask(hub, handlers, asked, question);
                 }
-            }
-            if !self.answering.poll(hub, cx) {
-                return Poll::Pending;
+                Poll::Ready(Step::Withdrawn(asked)) => self.answering.withdraw(asked),
+                Poll::Ready(Step::Done(done)) => {
+                    seat.leave(id);
+                    self.answering = Answering::default();
+                    self.progress = None;
+                    let finished = self.call.take().map(|call| call.finish(done));
+                    return finished.map_or(Poll::Pending, Poll::Ready);
+                }
+                Poll::Pending if self.answering.poll(hub, cx) => {}
+                Poll::Pending => return Poll::Pending,
             }
         }
     }
@@ -98,7 +99,7 @@ impl<O: Operation> Future for PendingCall<O> {
     type Output = Result<O::Output, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.advance(cx)
+        self.advance(cx, true)
     }
 }
 
@@ -106,6 +107,7 @@ impl<O: Operation> Drop for PendingCall<O> {
     fn drop(&mut self) {
         if let Some(call) = &self.call {
             self.shared.hub.forget(call.id());
+            self.shared.seat.leave(call.id());
         }
     }
 }

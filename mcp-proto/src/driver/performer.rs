@@ -1,12 +1,12 @@
 //! Performing what a connection wants done, on any async runtime.
 
-use core::task::{Context, Poll};
+use core::task::Context;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::peer::Peer;
-use super::runtime::{Runtime, Stream};
+use super::runtime::{Runtime, Stream, Timer};
 use super::{Hub, Work};
 use crate::ProcessId;
 use crate::interface::{Input, StdioInput, StdioOutput};
@@ -28,8 +28,30 @@ pub(super) struct Performer {
     /// one before.
     peer: Option<Peer>,
     buffer: Box<[u8]>,
+    timer: Option<Box<dyn Timer>>,
     /// The moment to which the timer is set.
     armed: Option<Duration>,
+}
+
+/// Who polls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    /// The future that belongs to the runtime.
+    Driver,
+    /// Whoever makes a call, on any thread.
+    Caller,
+}
+
+/// What came of a poll.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// All was done for now.
+    Pending,
+    /// The driver has to go on: something is to be made that belongs to its runtime, or all is
+    /// over.
+    ForDriver,
+    /// There will never be anything to do again.
+    Finished,
 }
 
 impl Performer {
@@ -41,17 +63,30 @@ impl Performer {
             work: VecDeque::new(),
             peer: None,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            timer: None,
             armed: None,
         }
     }
 
-    /// Performs what there is to do. Ready when there will never be anything again.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// A timer of the runtime. For the driver only.
+    pub(super) fn new_timer(&mut self) -> Box<dyn Timer> {
+        self.runtime.timer()
+    }
+
+    /// Performs what there is to do.
+    pub(super) fn poll(&mut self, by: Who, cx: &mut Context<'_>) -> Outcome {
+        if by == Who::Driver && self.timer.is_none() {
+            self.timer = Some(self.new_timer());
+        }
         for _ in 0..ROUNDS {
             let turn = self.hub.turn(Some(cx.waker()), &mut self.work);
+            let launches = self.work.iter().any(|(_, work)| matches!(work, StdioOutput::Spawn(_)));
+            if by == Who::Caller && (turn.finished || launches) {
+                return Outcome::ForDriver;
+            }
             if turn.finished {
                 self.peer = None;
-                return Poll::Ready(());
+                return Outcome::Finished;
             }
             let launched = self.perform();
             if turn.at_rest {
@@ -65,11 +100,11 @@ impl Performer {
             let fired = self.poll_timer(turn.deadline, cx);
             // Whatever was handed in may have brought new work.
             if !(launched || moved || fired) {
-                return Poll::Pending;
+                return Outcome::Pending;
             }
         }
         cx.waker().wake_by_ref();
-        Poll::Pending
+        Outcome::Pending
     }
 
     /// Takes all work in hand. Whether anything was handed in.
@@ -113,12 +148,14 @@ impl Performer {
     /// Waits for the deadline. Setting a timer costs more than looking at the deadline once too
     /// often, so a timer that is set to an earlier moment stays, and is looked at when it fires.
     fn poll_timer(&mut self, deadline: Option<Duration>, cx: &mut Context<'_>) -> bool {
-        let Some(at) = deadline else { return false };
+        let (Some(at), Some(timer)) = (deadline, &mut self.timer) else {
+            return false;
+        };
         if self.armed.is_none_or(|armed| at < armed) {
-            self.runtime.set_timer(at.saturating_sub(self.hub.now().mono));
+            timer.set(at.saturating_sub(self.hub.now().mono));
             self.armed = Some(at);
         }
-        if self.runtime.poll_timer(cx).is_pending() {
+        if timer.poll(cx).is_pending() {
             return false;
         }
         self.armed = None;

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use crate::{Command, ExitStatus, IoFailure};
 
-/// An async runtime, as far as a connection needs one. Everything is called from within the
-/// future of the driver, so that what is made here belongs to the runtime that polls it.
+/// An async runtime, as far as a connection needs one.
+///
+/// All is made within the future of the driver, and so belongs to the runtime that polls it. What
+/// was made is then polled on any thread.
 pub trait Runtime: Send {
     /// Launches a server process.
     ///
@@ -16,11 +18,17 @@ pub trait Runtime: Send {
     /// When it cannot be launched.
     fn launch(&mut self, command: &Command) -> Result<Launched, IoFailure>;
 
-    /// Sets the one timer to fire after this time, in the place of what it was set to.
-    fn set_timer(&mut self, after: Duration);
+    /// Makes a timer.
+    fn timer(&mut self) -> Box<dyn Timer>;
+}
 
-    /// Waits for the timer. It is not polled after it was ready, nor before it was set.
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()>;
+/// A timer, which fires once each time that it is set.
+pub trait Timer: Send {
+    /// Sets it to fire after this time, in the place of what it was set to.
+    fn set(&mut self, after: Duration);
+
+    /// Waits for it. It is polled only between the time it was set and the time it was ready.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 }
 
 /// Where bytes come from. Dropping it closes it.

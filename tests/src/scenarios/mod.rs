@@ -224,6 +224,27 @@ chapters! { $
         closing_is_final_and_does_no_harm_twice
         a_rest_ends_the_process_and_the_next_call_begins_another
         a_stream_that_ends_is_not_connected_anew;
+    time:
+        a_call_that_times_out_is_given_up_and_never_sent_again
+        an_error_of_the_clients_own_has_no_code
+        every_method_has_a_timeout_and_each_call_may_have_its_own
+        no_part_of_a_start_is_cancelled
+        a_call_that_is_dropped_is_cancelled_once
+        cancelling_ends_the_call_with_an_error
+        answers_and_cancellations_may_cross
+        a_call_is_cancelled_although_the_server_does_not_read;
+    pages:
+        a_cursor_that_comes_again_ends_the_list
+        an_endless_list_is_given_up
+        the_bytes_of_a_list_are_bounded
+        an_empty_cursor_is_a_cursor
+        a_cursor_goes_back_as_it_came
+        pages_have_any_size
+        a_page_of_the_wrong_shape_is_an_error
+        every_member_of_a_tool_is_there
+        schemas_survive_as_they_are
+        a_malformed_tool_costs_itself
+        a_call_carries_its_name_and_arguments;
 }
 
 #[cfg(test)]
