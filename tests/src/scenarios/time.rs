@@ -14,7 +14,7 @@ const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(60);
 
 fn short(config: &mut ConnectionConfig) {
-    config.call_timeout = SHORT;
+    config.call_timeout = Some(SHORT);
 }
 
 /// What a cancellation says, checked against the request that it is for.
