@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use mcp_proto::http1::{Exchange, Facts, Fault, Headers, Phase, Request, Sent};
 use mcp_proto::http1::{Pool, PoolLimits, PoolOutput, SocketId, Ticket};
 use proptest::prelude::*;
 
@@ -201,6 +202,26 @@ fn what_the_pool_does_not_know_changes_nothing() {
     assert_eq!(format!("{first}"), "socket#2");
     // An origin without connections leaves nothing behind.
     assert!(format!("{pool:?}").contains("origins: {}"), "{pool:?}");
+}
+
+/// The server closes the idle connection just as the request goes out. Whether it ran the request
+/// is not known, and nothing is sent a second time: the facts are for whoever made the request.
+#[test]
+fn a_connection_that_is_closed_under_a_request_is_told_and_not_retried() {
+    let mut pool = pool(256, 16);
+    let (_, first) = opened(&mut pool, ms(0));
+    pool.release(first, true, ms(0));
+    let socket = reused(&mut pool, ms(1));
+    let headers = Headers::new();
+    let request = Request { method: "POST", target: "/mcp", authority: "h", headers: &headers };
+    let mut exchange = Exchange::new(&request, Some(b"{}".to_vec()), true).expect("valid");
+    exchange.sent(exchange.unsent().len());
+    let error = exchange.finish().expect_err("closed");
+    assert_eq!(error.fault, Fault::Truncated(Phase::Start));
+    assert_eq!(exchange.facts(), Facts { sent: Sent::All, answered: false, reused: true });
+    assert_eq!(exchange.unsent(), b"");
+    pool.gone(socket, ms(2));
+    assert_eq!((outputs(&mut pool), pool.poll_timeout()), (vec![], None));
 }
 
 #[derive(Clone, Copy, Debug)]

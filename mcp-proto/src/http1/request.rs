@@ -19,11 +19,6 @@ pub struct Request<'a> {
     pub headers: &'a Headers,
 }
 
-/// Written here, or not at all: they say where a message ends, whether the connection stays, and
-/// who is spoken to.
-const RESERVED: &str =
-    "host content-length transfer-encoding connection keep-alive upgrade te trailer expect";
-
 /// Host and port as a URL and the `Host` header write them: an IPv6 address in brackets, and the
 /// port only if it is not the scheme's own.
 #[must_use]
@@ -40,7 +35,7 @@ impl Request<'_> {
     /// The head. `length` is that of the body, if there is one.
     pub(super) fn encode(&self, length: Option<usize>) -> Result<Vec<u8>, RequestError> {
         self.check()?;
-        let mut head = String::with_capacity(256);
+        let mut head = String::with_capacity(512);
         let mut line = |parts: &[&str]| {
             parts.iter().for_each(|part| head.push_str(part));
             head.push_str("\r\n");
@@ -79,7 +74,7 @@ impl Request<'_> {
             if !is_name(name) {
                 return Err(RequestError::HeaderName(String::from(name)));
             }
-            if RESERVED.split(' ').any(|reserved| reserved == name) {
+            if is_reserved(name) {
                 return Err(RequestError::Reserved(String::from(name)));
             }
             if !is_value(value) {
@@ -88,6 +83,13 @@ impl Request<'_> {
         }
         Ok(())
     }
+}
+
+/// Written here, or not at all: they say where a message ends, whether the connection stays, and
+/// who is spoken to.
+fn is_reserved(name: &str) -> bool {
+    matches!(name, "content-length" | "transfer-encoding" | "te" | "trailer" | "expect")
+        || matches!(name, "connection" | "keep-alive" | "upgrade" | "host")
 }
 
 /// A registered name, an IPv4 address, or an IPv6 address in brackets, and perhaps a port. User
