@@ -284,6 +284,56 @@ impl Model {
         Ok(())
     }
 
+    fn perform(
+        &mut self,
+        step: Step,
+        pool: &mut Pool<u8>,
+        now: Duration,
+    ) -> Result<(), TestCaseError> {
+        match step {
+            Step::Acquire(origin) => {
+                let ticket = pool.acquire(origin, now);
+                self.waiting.insert(ticket, origin);
+            }
+            Step::Release(at, reusable) => {
+                let drained = self.draining.pop_first();
+                if let Some(socket) = drained.or_else(|| Some(self.take(at)?.1)) {
+                    pool.release(socket, reusable, now);
+                }
+            }
+            Step::Drain(at) => {
+                if let Some((_, socket, _)) = self.take(at) {
+                    self.draining.insert(socket);
+                    pool.drain(socket, now);
+                }
+            }
+            Step::Gone(at) => {
+                if let Some((_, socket, _)) = self.take(at) {
+                    self.open.remove(&socket);
+                    pool.gone(socket, now);
+                }
+            }
+            Step::Refuse(at) => {
+                if let Some((ticket, socket, origin)) = self.take(at) {
+                    self.waiting.insert(ticket, origin);
+                    pool.refuse(ticket, socket, now);
+                }
+            }
+            Step::Cancel(at) => {
+                let ticket = self.waiting.keys().nth(at).copied();
+                if let Some(ticket) = ticket {
+                    self.waiting.remove(&ticket);
+                    prop_assert!(pool.cancel(ticket));
+                }
+            }
+            Step::Time(_) => {
+                pool.handle_timeout(now);
+                prop_assert!(pool.poll_timeout().is_none_or(|at| at > now));
+            }
+        }
+        Ok(())
+    }
+
     fn take(&mut self, at: usize) -> Option<(Ticket, SocketId, u8)> {
         let at = at % self.held.len().max(1);
         (at < self.held.len()).then(|| self.held.remove(at))
@@ -302,48 +352,10 @@ proptest! {
         let mut model = Model::default();
         let mut now = Duration::ZERO;
         for step in steps {
-            match step {
-                Step::Acquire(origin) => {
-                    let ticket = pool.acquire(origin, now);
-                    model.waiting.insert(ticket, origin);
-                }
-                Step::Release(at, reusable) => {
-                    let drained = model.draining.pop_first();
-                    if let Some(socket) = drained.or_else(|| Some(model.take(at)?.1)) {
-                        pool.release(socket, reusable, now);
-                    }
-                }
-                Step::Drain(at) => {
-                    if let Some((_, socket, _)) = model.take(at) {
-                        model.draining.insert(socket);
-                        pool.drain(socket, now);
-                    }
-                }
-                Step::Gone(at) => {
-                    if let Some((_, socket, _)) = model.take(at) {
-                        model.open.remove(&socket);
-                        pool.gone(socket, now);
-                    }
-                }
-                Step::Refuse(at) => {
-                    if let Some((ticket, socket, origin)) = model.take(at) {
-                        model.waiting.insert(ticket, origin);
-                        pool.refuse(ticket, socket, now);
-                    }
-                }
-                Step::Cancel(at) => {
-                    let ticket = model.waiting.keys().nth(at).copied();
-                    if let Some(ticket) = ticket {
-                        model.waiting.remove(&ticket);
-                        prop_assert!(pool.cancel(ticket));
-                    }
-                }
-                Step::Time(millis) => {
-                    now += ms(millis);
-                    pool.handle_timeout(now);
-                    prop_assert!(pool.poll_timeout().is_none_or(|at| at > now));
-                }
+            if let Step::Time(millis) = step {
+                now += ms(millis);
             }
+            model.perform(step, &mut pool, now)?;
             model.follow(outputs(&mut pool))?;
             for origin in 0..2 {
                 let open = model.open.values().filter(|it| **it == origin).count();
