@@ -63,6 +63,8 @@ struct State {
     /// Whom to wake when there is work, and the deadline that it knows of.
     driver: Option<Waker>,
     told: Option<Duration>,
+    /// Something was filed that the driver has to see.
+    due: bool,
     observers: Vec<Waker>,
     wake: Vec<Waker>,
     /// The driver has gone: nothing ends by itself any more.
@@ -87,6 +89,7 @@ impl Hub {
             events: VecDeque::new(),
             driver: None,
             told: None,
+            due: false,
             observers: Vec::new(),
             wake: Vec::new(),
             gone: false,
@@ -270,13 +273,11 @@ impl Hub {
         self.with(|state, now| state.connection.handle(input, now));
     }
 
-    /// Hands in what the driver itself has met. It is awake, and not woken again: it must take
-    /// its next [`turn`](Self::turn) before it waits.
-    pub fn drive(&self, input: Input<'_>) {
-        self.with(|state, now| {
-            state.driver = None;
-            state.connection.handle(input, now);
-        });
+    /// Hands in what the driver itself has met. It is awake, and not woken for what comes of it:
+    /// when this returns `true`, it must take its next [`turn`](Self::turn) before it waits.
+    pub fn drive(&self, input: Input<'_>) -> bool {
+        let ((), due) = self.run(|state, now| state.connection.handle(input, now), false);
+        due
     }
 
     /// Takes the work that was filed, and remembers whom to wake when there is more or when the
@@ -290,7 +291,10 @@ impl Hub {
         }
         let deadline = state.connection.poll_timeout().map(|deadline| deadline.at);
         state.told = deadline;
-        state.driver = waker.cloned();
+        match (&mut state.driver, waker) {
+            (Some(known), Some(waker)) => known.clone_from(waker),
+            (driver, waker) => *driver = waker.cloned(),
+        }
         Turn { deadline, at_rest: state.connection.at_rest(), finished: state.finished() }
     }
 
@@ -331,10 +335,19 @@ impl Hub {
     /// Runs something under the lock, files what comes out, and tells the surroundings after the
     /// lock was released.
     fn with<T>(&self, act: impl FnOnce(&mut State, Now) -> T) -> T {
+        self.run(act, true).0
+    }
+
+    /// The same, and whether there is something for the driver, which is woken for it or not.
+    fn run<T>(&self, act: impl FnOnce(&mut State, Now) -> T, wake: bool) -> (T, bool) {
         let now = self.host.now();
         let mut state = self.lock();
         let value = act(&mut state, now);
         state.file_outputs();
+        let due = state.is_due();
+        if due && let Some(driver) = state.driver.take().filter(|_| wake) {
+            state.wake.push(driver);
+        }
         let journal = state.connection.take_journal();
         if !journal.is_empty() {
             self.host.record(journal);
@@ -344,7 +357,7 @@ impl Hub {
         drop(state);
         wake.into_iter().for_each(Waker::wake);
         events.into_iter().for_each(|event| self.host.event(event));
-        value
+        (value, due)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -375,12 +388,18 @@ impl State {
         self.gone || (closed && self.connection.at_rest())
     }
 
+    /// Whether the driver has to take a turn.
+    fn is_due(&mut self) -> bool {
+        let deadline = self.connection.poll_timeout().map(|deadline| deadline.at);
+        let nearer = deadline.is_some_and(|at| self.told.is_none_or(|told| at < told));
+        std::mem::take(&mut self.due) || nearer
+    }
+
     fn file_outputs(&mut self) {
-        let mut worked = false;
         while let Some(output) = self.connection.poll_output() {
             match output {
                 Output::Stdio(process, output) => {
-                    worked = true;
+                    self.due = true;
                     self.file_work(process, output);
                 }
                 Output::Http(id, owner, output) => {
@@ -410,16 +429,11 @@ impl State {
                 Output::Connection(_) => {
                     self.wake.append(&mut self.observers);
                     self.wake.extend(self.calls.handler.take());
-                    worked = true;
+                    self.due = true;
                 }
                 Output::Resend(..) => {}
                 Output::Event(event) => self.events.push_back(event),
             }
-        }
-        let deadline = self.connection.poll_timeout().map(|deadline| deadline.at);
-        let nearer = deadline.is_some_and(|at| self.told.is_none_or(|told| at < told));
-        if worked || nearer {
-            self.wake.extend(self.driver.take());
         }
     }
 

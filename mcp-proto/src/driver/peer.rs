@@ -9,6 +9,9 @@ use super::runtime::{Launched, ProcessHandle, ReadHalf, Stream, WriteHalf};
 use crate::interface::{Input, Source, StdioInput};
 use crate::{ExitStatus, IoFailure, ProcessId};
 
+/// How often a source is read before the others have their turn.
+const READS: usize = 4;
+
 /// One server process, or the stream that stands for one.
 pub(super) struct Peer {
     id: ProcessId,
@@ -115,8 +118,8 @@ impl Peer {
         self.offset = 0;
     }
 
-    /// Moves what can be moved, and hands in what happened. Whether anything did; if not, the
-    /// task is woken when something can.
+    /// Moves what can be moved, and hands in what happened. Whether another turn is due; if not,
+    /// the task is woken when there is more to move.
     pub(super) fn advance(&mut self, hub: &Hub, buffer: &mut [u8], cx: &mut Context<'_>) -> bool {
         // Each of them is polled, whatever the others have to say.
         let wrote = self.advance_stdin(hub, cx);
@@ -127,8 +130,7 @@ impl Peer {
     }
 
     fn tell(&self, hub: &Hub, what: StdioInput<'_>) -> bool {
-        hub.drive(Input::Stdio(self.id, what));
-        true
+        hub.drive(Input::Stdio(self.id, what))
     }
 
     fn advance_stdin(&mut self, hub: &Hub, cx: &mut Context<'_>) -> bool {
@@ -139,7 +141,7 @@ impl Peer {
             Ok(()) => wrote,
             Err(error) => {
                 self.close_for_good();
-                self.tell(hub, StdioInput::WriteFailed(IoFailure::from(&error)))
+                self.tell(hub, StdioInput::WriteFailed(IoFailure::from(&error))) | wrote
             }
         }
     }
@@ -188,36 +190,44 @@ impl Peer {
     }
 
     fn advance_stdout(&mut self, hub: &Hub, buffer: &mut [u8], cx: &mut Context<'_>) -> bool {
-        let Some(stdout) = &mut self.stdout else {
-            return false;
-        };
-        if !hub.wants_read(Source::Stdout(self.id)) {
-            return false;
-        }
-        match read(&mut **stdout, buffer, cx) {
-            Read::Nothing => false,
-            Read::Some(bytes) => self.tell(hub, StdioInput::Stdout(bytes)),
-            Read::End => {
-                self.stdout = None;
-                self.tell(hub, StdioInput::StdoutClosed)
+        let mut due = false;
+        for _ in 0..READS {
+            let Some(stdout) = &mut self.stdout else {
+                return due;
+            };
+            if !hub.wants_read(Source::Stdout(self.id)) {
+                return due;
             }
+            due |= match read(&mut **stdout, buffer, cx) {
+                Read::Nothing => return due,
+                Read::Some(bytes) => self.tell(hub, StdioInput::Stdout(bytes)),
+                Read::End => {
+                    self.stdout = None;
+                    self.tell(hub, StdioInput::StdoutClosed)
+                }
+            };
         }
+        true
     }
 
     fn advance_stderr(&mut self, hub: &Hub, buffer: &mut [u8], cx: &mut Context<'_>) -> bool {
-        let read = match &mut self.stderr {
-            Stderr::Open(stderr) => read(&mut **stderr, buffer, cx),
-            Stderr::Ended => Read::End,
-            Stderr::Told => Read::Nothing,
-        };
-        match read {
-            Read::Nothing => false,
-            Read::Some(bytes) => self.tell(hub, StdioInput::Stderr(bytes)),
-            Read::End => {
-                self.stderr = Stderr::Told;
-                self.tell(hub, StdioInput::StderrClosed)
-            }
+        let mut due = false;
+        for _ in 0..READS {
+            let read = match &mut self.stderr {
+                Stderr::Open(stderr) => read(&mut **stderr, buffer, cx),
+                Stderr::Ended => Read::End,
+                Stderr::Told => Read::Nothing,
+            };
+            due |= match read {
+                Read::Nothing => return due,
+                Read::Some(bytes) => self.tell(hub, StdioInput::Stderr(bytes)),
+                Read::End => {
+                    self.stderr = Stderr::Told;
+                    self.tell(hub, StdioInput::StderrClosed)
+                }
+            };
         }
+        true
     }
 
     fn advance_life(&mut self, hub: &Hub, cx: &mut Context<'_>) -> bool {

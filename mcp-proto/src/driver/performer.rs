@@ -88,18 +88,16 @@ impl Performer {
                 self.peer = None;
                 return Outcome::Finished;
             }
-            let launched = self.perform();
+            let mut due = self.perform();
             if turn.at_rest {
                 // A child of the server's may hold on to its pipes; nobody listens any more.
                 self.peer = None;
             }
-            let moved = match &mut self.peer {
-                Some(peer) => peer.advance(&self.hub, &mut self.buffer, cx),
-                None => false,
-            };
-            let fired = self.poll_timer(turn.deadline, cx);
-            // Whatever was handed in may have brought new work.
-            if !(launched || moved || fired) {
+            if let Some(peer) = &mut self.peer {
+                due |= peer.advance(&self.hub, &mut self.buffer, cx);
+            }
+            due |= self.poll_timer(turn.deadline, cx);
+            if !due {
                 return Outcome::Pending;
             }
         }
@@ -107,9 +105,9 @@ impl Performer {
         Outcome::Pending
     }
 
-    /// Takes all work in hand. Whether anything was handed in.
+    /// Takes all work in hand. Whether another turn is due.
     fn perform(&mut self) -> bool {
-        let mut launched = false;
+        let mut due = false;
         while let Some((id, output)) = self.work.pop_front() {
             if let StdioOutput::Spawn(command) = &output {
                 // The process before it has ended; what is left of it are pipes at the most.
@@ -122,8 +120,7 @@ impl Performer {
                     }
                     Err(failure) => StdioInput::SpawnFailed(failure),
                 };
-                self.hub.drive(Input::Stdio(id, spawned));
-                launched = true;
+                due |= self.hub.drive(Input::Stdio(id, spawned));
             } else if let Some(peer) = self.peer(id) {
                 match output {
                     StdioOutput::Write(bytes) => peer.queue(bytes),
@@ -134,7 +131,7 @@ impl Performer {
                 }
             }
         }
-        launched
+        due
     }
 
     /// The process of this id, unless it is gone: then what was meant for it is dropped.
@@ -162,6 +159,7 @@ impl Performer {
         if at <= self.hub.now().mono {
             self.hub.drive(Input::Timeout);
         }
+        // The timer is to be set again, whatever came of it.
         true
     }
 }

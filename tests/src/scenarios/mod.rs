@@ -245,6 +245,32 @@ chapters! { $
         schemas_survive_as_they_are
         a_malformed_tool_costs_itself
         a_call_carries_its_name_and_arguments;
+    handlers:
+        metadata_is_computed_for_each_request
+        a_handler_of_metadata_may_call_the_client
+        a_handler_of_elicitations_may_call_the_client
+        without_a_handler_nothing_is_declared_and_nothing_answered
+        what_goes_wrong_in_a_handler_stays_there
+        metadata_that_cannot_be_had_fails_its_call_alone
+        a_call_that_waits_for_its_handler_is_cancelled_without_a_word
+        a_slow_handler_holds_up_nothing_else;
+    concurrency:
+        sixty_four_calls_over_a_pipe_of_64_bytes
+        sixty_four_calls_to_a_process
+        calls_that_were_begun_find_their_answers_in_any_order
+        every_large_answer_arrives_while_others_are_asked_for
+        a_thousand_requests_have_a_thousand_ids
+        large_messages_cross_without_a_deadlock
+        a_death_in_the_middle_ends_every_call
+        a_stream_carries_what_a_process_is_told;
+    limits:
+        an_answer_that_is_too_long_fails_its_call_alone
+        an_id_at_the_end_of_a_long_line_is_found
+        a_long_line_without_an_id_is_told_in_the_text_of_a_timeout
+        sixty_four_mebibytes_are_the_default_bound;
+    floods:
+        pings_wait_while_nobody_reads_their_answers
+        a_stalled_callback_stalls_its_own_call_only;
 }
 
 #[cfg(test)]

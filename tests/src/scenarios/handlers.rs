@@ -1,0 +1,221 @@
+//! Handlers of the host's, which may call the client themselves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+
+use mcp_proto::{ErrorKind, Outcome};
+use serde_json::{Map, Value, json};
+
+use super::Stage;
+use super::concurrency::side_by_side;
+use super::conversation::echo;
+use crate::client::Setup;
+use crate::script::Script;
+
+fn numbered(number: u64) -> Map<String, Value> {
+    Map::from_iter([("com.example/number".to_owned(), json!(number))])
+}
+
+/// M-ERA-06
+pub fn metadata_is_computed_for_each_request(on: &Stage) {
+    let count = AtomicU64::new(0);
+    let setup = Setup::new()
+        .with(|config| config.meta = numbered(0))
+        .on_request_meta(move |_, method| {
+            assert_ne!(method, "server/discover", "the start has the fixed metadata");
+            let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+            async move { Ok(numbered(number)) }
+        });
+    let script = Script::modern()
+        .expect("tools/list")
+        .result(r#"{"tools":[],"nextCursor":"a"}"#)
+        .answer_rest();
+    let (client, playing) = on.play_with(script, setup);
+    let _ = client.list_tools();
+    echo(&client, "hi");
+    client.close();
+    let written = playing.finish().check();
+    let number = |message: &Value| message["params"]["_meta"]["com.example/number"].clone();
+    let numbers: Vec<_> = written.messages().iter().map(number).collect();
+    assert_eq!(numbers, [0, 1, 2, 3], "each page is a request of its own");
+}
+
+/// M-ERA-06, M-CONN-14
+pub fn a_handler_of_metadata_may_call_the_client(on: &Stage) {
+    let setup = Setup::new().on_request_meta(|caller, method| async move {
+        if method != "tools/call" {
+            return Ok(numbered(0));
+        }
+        caller.ping().await?;
+        Ok(numbered(1))
+    });
+    let (client, playing) = on.play_with(Script::modern().answer_rest(), setup);
+    side_by_side(16, |n| assert_eq!(echo(&client, &n.to_string()), n.to_string()));
+    client.close();
+    let written = playing.finish().check();
+    assert_eq!(written.count("server/discover"), 17, "each call has asked before it was sent");
+    for call in written.of("tools/call") {
+        assert_eq!(call["params"]["_meta"]["com.example/number"], 1);
+    }
+}
+
+/// M-CONN-14, M-CAP-02
+pub fn a_handler_of_elicitations_may_call_the_client(on: &Stage) {
+    let setup = Setup::new().on_elicitation(|caller, params| async move {
+        let asked: Value = params.parse()?;
+        let text = asked["message"].as_str().unwrap_or_default();
+        let result = caller.call_tool("echo", json!({ "message": text })).await?;
+        Ok(json!({ "action": "accept", "content": { "said": result.text() } }))
+    });
+    let script = Script::legacy("2025-11-25")
+        .expect_as("tools/call", "outer")
+        .ask("\"e1\"", "elicitation/create", r#"{"message":"who?"}"#)
+        .expect_as("tools/call", "inner")
+        .text_for("inner", "$inner.params.arguments.message")
+        .expect_response("\"e1\"")
+        .text_for("outer", "$params.content.said")
+        .answer_rest();
+    let (client, playing) = on.play_with(script, setup);
+    assert_eq!(echo(&client, "outer"), "who?");
+    assert_eq!(echo(&client, "later"), "later");
+    client.close();
+    let written = playing.finish().check();
+    assert_eq!(written.of("initialize")[0]["params"]["capabilities"], json!({ "elicitation": {} }));
+}
+
+/// M-CAP-02, M-NOTE-06
+pub fn without_a_handler_nothing_is_declared_and_nothing_answered(on: &Stage) {
+    let script = Script::legacy("2025-11-25")
+        .expect_as("tools/call", "call")
+        .ask("1", "elicitation/create", r#"{"message":"who?"}"#)
+        .expect_response("1")
+        .text_for("call", "\"no\"")
+        .answer_rest();
+    let (client, playing) = on.play(script);
+    assert_eq!(echo(&client, ""), "no");
+    client.close();
+    let written = playing.finish().check();
+    assert_eq!(written.of("initialize")[0]["params"]["capabilities"], json!({}));
+    assert_eq!(written.responses()[0]["error"]["code"], -32601);
+}
+
+/// M-UNTR-20
+pub fn what_goes_wrong_in_a_handler_stays_there(on: &Stage) {
+    let asked = AtomicU64::new(0);
+    let setup = Setup::new().on_elicitation(move |_, _| {
+        let first = asked.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            if first { Err("no such file: /home/marker-5561".into()) } else { panic!("marker-5561") }
+        }
+    });
+    let ask = |id: &str| Script::new().ask(id, "elicitation/create", "{}").expect_response(id);
+    let script = Script::legacy("2025-11-25")
+        .expect_as("tools/call", "call")
+        .then(ask("1"))
+        .then(ask("2"))
+        .text_for("call", "\"on\"")
+        .answer_rest();
+    let (client, playing) = on.play_with(script, setup);
+    assert_eq!(echo(&client, ""), "on");
+    assert_eq!(echo(&client, "hi"), "hi");
+    client.close();
+    let written = playing.finish().check();
+    let errors: Vec<_> = written.responses().iter().map(|it| it["error"].clone()).collect();
+    assert_eq!(errors[0], errors[1], "one fixed text");
+    assert_eq!(errors[0]["code"], -32603);
+    assert!(!written.lines().iter().any(|line| line.windows(11).any(|it| it == b"marker-5561")));
+}
+
+/// M-UNTR-20, M-ERA-06
+pub fn metadata_that_cannot_be_had_fails_its_call_alone(on: &Stage) {
+    let asked = AtomicU64::new(0);
+    let setup = Setup::new().on_request_meta(move |_, _| {
+        let number = asked.fetch_add(1, Ordering::Relaxed);
+        async move {
+            match number {
+                0 => Err("marker-5562".into()),
+                1 => panic!("marker-5562"),
+                _ => Ok(Map::new()),
+            }
+        }
+    });
+    let (client, playing) = on.play_with(Script::modern().answer_rest(), setup);
+    for _ in 0..2 {
+        let error = client.call_tool("echo", json!({ "message": "" })).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Validation(_)), "{error:?}");
+        assert_eq!(error.outcome(), Outcome::NotSent);
+    }
+    assert_eq!(echo(&client, "hi"), "hi");
+    client.close();
+    assert_eq!(playing.finish().check().count("tools/call"), 1);
+}
+
+/// M-TIME-04, M-TIME-06
+pub fn a_call_that_waits_for_its_handler_is_cancelled_without_a_word(on: &Stage) {
+    let (entered, waiting) = channel();
+    let setup = Setup::new().on_request_meta(move |_, method| {
+        let entered = entered.clone();
+        async move {
+            if method == "tools/list" {
+                return Ok(Map::new());
+            }
+            // The handler's future is dropped when nobody wants its answer any more; a thread that
+            // runs one cannot be stopped, and its answer comes to nothing.
+            entered.send(()).ok();
+            Ok(pause().await)
+        }
+    });
+    let (client, playing) = on.play_with(Script::modern().answer_rest(), setup);
+    let pending = client.begin("echo", json!({ "message": "" })).unwrap();
+    let cancel = pending.cancel_handle();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| pending.wait());
+        waiting.recv().unwrap();
+        cancel();
+        let error = waits.join().unwrap().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error:?}");
+        assert_eq!(error.outcome(), Outcome::NotSent);
+    });
+    client.list_tools().unwrap();
+    client.close();
+    let written = playing.finish().check();
+    assert_eq!(written.methods(), ["server/discover", "tools/list"]);
+}
+
+/// Takes a moment, on whatever thread or task it runs.
+async fn pause() -> Map<String, Value> {
+    smol::Timer::after(std::time::Duration::from_millis(500)).await;
+    Map::new()
+}
+
+/// M-CONN-14
+pub fn a_slow_handler_holds_up_nothing_else(on: &Stage) {
+    let release = Arc::new(smol::lock::Semaphore::new(0));
+    let waited_for = Arc::clone(&release);
+    let setup = Setup::new().on_elicitation(move |_, _| {
+        let waited_for = Arc::clone(&waited_for);
+        async move {
+            waited_for.acquire().await.forget();
+            Ok(json!({ "action": "decline" }))
+        }
+    });
+    let script = Script::legacy("2025-11-25")
+        .expect_as("tools/call", "call")
+        .ask("\"e\"", "elicitation/create", "{}")
+        .ask("\"p\"", "ping", "{}")
+        .expect_response("\"p\"")
+        .repeat(20, Script::new().answer("tools/call"))
+        .expect_response("\"e\"")
+        .text_for("call", "\"on\"");
+    let (client, playing) = on.play_with(script, setup);
+    let pending = client.begin("x", json!({})).unwrap();
+    playing.wait_until(|it| it.responses().len() == 1);
+    for n in 0..20 {
+        assert_eq!(echo(&client, &n.to_string()), n.to_string());
+    }
+    release.add_permits(1);
+    assert_eq!(pending.wait().unwrap().text(), "on");
+    client.close();
+    playing.finish().check();
+}
