@@ -4,20 +4,23 @@ use std::time::Duration;
 
 use mcp_proto::op::{Connect, CustomRequest, ListTools, Ping};
 use mcp_proto::{
-    Answer, CallId, EraChoice, ExitStatus, Hearing, Input, IoFailure, Mailbox, ProcessId,
+    Answer, CallId, Era, EraChoice, ExitStatus, Hearing, Input, IoFailure, Mailbox, ProcessId,
     QuestionId, Setting, StdioInput,
 };
 use proptest::prelude::*;
+use proptest::sample::Index;
 use serde_json::{Map, json};
 
-use super::words::{Say, good, said};
-use crate::support::{Bench, Split, config, options, tool};
+use super::words::{Memory, Say, good, said};
+use crate::support::{Bench, INITIALIZED, Split, config, discovered, initialized, options, tool};
 
 /// How a connection is set up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup {
     stream: bool,
     era: EraChoice,
+    /// Whether the server behaves until it is ready.
+    ready: Option<Era>,
     metadata: bool,
     /// Bounds so small that they are met.
     small: bool,
@@ -31,9 +34,9 @@ pub(super) enum Act {
         progress: bool,
         timeout: Option<u64>,
     },
-    Cancel(u64),
-    Pull(u64),
-    Answer(u64, u8),
+    Cancel(Index),
+    Pull(Index),
+    Answer(Index, u8),
     Set(u8),
     Disconnect,
     Close,
@@ -57,6 +60,8 @@ pub(super) enum Signal {
     Stderr(Vec<u8>),
     StderrClosed,
     Written(u64),
+    /// All but these.
+    WrittenBut(u64),
     WriteFailed,
     Exited(i32),
 }
@@ -67,41 +72,55 @@ pub(super) fn setup() -> impl Strategy<Value = Setup> {
         1 => Just(EraChoice::Modern),
         1 => Just(EraChoice::Legacy),
     ];
-    (any::<bool>(), era, any::<bool>(), any::<bool>())
-        .prop_map(|(stream, era, metadata, small)| Setup { stream, era, metadata, small })
+    let ready = prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(Era::Modern)),
+        1 => Just(Some(Era::Legacy)),
+    ];
+    let metadata = prop::bool::weighted(0.3);
+    (any::<bool>(), era, ready, metadata, any::<bool>()).prop_map(
+        |(stream, era, ready, metadata, small)| Setup { stream, era, ready, metadata, small },
+    )
 }
 
 pub(super) fn act() -> impl Strategy<Value = Act> {
     let begin = (0u8..6, any::<bool>(), prop::option::of(0u64..20_000))
         .prop_map(|(kind, progress, timeout)| Act::Begin { kind, progress, timeout });
     let more = (prop::collection::vec(said(), 0..4), prop::collection::vec(any::<u8>(), 0..8));
+    let wait = prop_oneof![3 => 0u64..300, 1 => 0u64..8000];
     prop_oneof![
-        8 => begin,
-        2 => (1u64..8).prop_map(Act::Cancel),
-        3 => (1u64..8).prop_map(Act::Pull),
-        3 => (1u64..6, 0u8..3).prop_map(|(id, how)| Act::Answer(id, how)),
+        14 => begin,
+        2 => any::<Index>().prop_map(Act::Cancel),
+        8 => any::<Index>().prop_map(Act::Pull),
+        10 => (any::<Index>(), 0u8..4).prop_map(|(id, how)| Act::Answer(id, how)),
         1 => (0u8..3).prop_map(Act::Set),
-        1 => Just(Act::Disconnect),
-        1 => prop::bool::weighted(0.2).prop_map(|b| if b { Act::Close } else { Act::Disconnect }),
-        10 => good().prop_map(Act::Say),
-        10 => said().prop_map(Act::Say),
-        3 => more.prop_map(|(all, rest)| Act::SayMore(all, rest)),
-        6 => (prop::sample::select(vec![0, 0, 0, 0, 1, 2]), signal())
-            .prop_map(|(back, signal)| Act::Signal { back, signal }),
-        3 => (0u64..8000).prop_map(Act::Wait),
-        4 => Just(Act::Deadline),
+        1 => prop::bool::weighted(0.3).prop_map(|b| if b { Act::Close } else { Act::Disconnect }),
+        16 => good().prop_map(Act::Say),
+        24 => said().prop_map(Act::Say),
+        6 => more.prop_map(|(all, rest)| Act::SayMore(all, rest)),
+        4 => harmless().prop_map(|signal| Act::Signal { back: 0, signal }),
+        2 => fatal().prop_map(|signal| Act::Signal { back: 0, signal }),
+        2 => (0u64..3, fatal()).prop_map(|(back, signal)| Act::Signal { back, signal }),
+        4 => wait.prop_map(Act::Wait),
+        2 => Just(Act::Deadline),
         1 => Just(Act::Early),
     ]
 }
 
-fn signal() -> impl Strategy<Value = Signal> {
+fn harmless() -> impl Strategy<Value = Signal> {
     prop_oneof![
         Just(Signal::Spawned),
+        prop::collection::vec(any::<u8>(), 0..20).prop_map(Signal::Stderr),
+        (0u64..2000).prop_map(Signal::Written),
+        (0u64..20).prop_map(Signal::WrittenBut),
+    ]
+}
+
+fn fatal() -> impl Strategy<Value = Signal> {
+    prop_oneof![
         Just(Signal::SpawnFailed),
         Just(Signal::StdoutClosed),
-        prop::collection::vec(any::<u8>(), 0..20).prop_map(Signal::Stderr),
         Just(Signal::StderrClosed),
-        (0u64..2000).prop_map(Signal::Written),
         Just(Signal::WriteFailed),
         (0i32..3).prop_map(Signal::Exited),
     ]
@@ -126,37 +145,63 @@ pub(super) fn play(setup: Setup, acts: &[Act], split: Split) -> String {
     let mut bench = if setup.stream { Bench::stream(config) } else { Bench::stdio(config) };
     bench.split = split;
     bench.reads = false;
+    if let Some(era) = setup.ready {
+        comes_up(&mut bench, era);
+    }
+    let mut memory = Memory::default();
     for act in acts {
-        happens(&mut bench, act);
+        happens(&mut bench, act, &mut memory);
     }
     heal(&mut bench);
     bench.end();
     bench.whole_trace()
 }
 
-fn happens(bench: &mut Bench, act: &Act) {
+/// A server of this era starts, unless the other one is forced.
+fn comes_up(bench: &mut Bench, era: Era) {
+    bench.begin(Connect);
+    while let Some(sent) = bench.take_messages().pop() {
+        match (sent.method(), era) {
+            ("server/discover", Era::Modern) => bench.result(&sent, discovered(&["2026-07-28"])),
+            ("initialize", Era::Legacy) => bench.result(&sent, initialized("2025-11-25")),
+            (INITIALIZED, _) => {}
+            _ => bench.refuse(&sent, -32601, "no"),
+        }
+    }
+}
+
+/// One of the calls, those that are open first.
+fn which(bench: &Bench, index: &Index) -> CallId {
+    let mut calls = bench.watch.open_calls();
+    calls.push(CallId::new(1));
+    *index.get(&calls)
+}
+
+fn happens(bench: &mut Bench, act: &Act, memory: &mut Memory) {
     match act {
         Act::Begin { kind, progress, timeout } => begin(bench, *kind, *progress, *timeout),
-        Act::Cancel(id) => bench.input(Input::Cancel(CallId::new(*id))),
-        Act::Pull(id) => bench.input(Input::Pull(Mailbox::Call(CallId::new(*id)))),
-        Act::Answer(id, how) => {
+        Act::Cancel(index) => bench.input(Input::Cancel(which(bench, index))),
+        Act::Pull(index) => bench.input(Input::Pull(Mailbox::Call(which(bench, index)))),
+        Act::Answer(index, how) => {
+            let mut open = bench.watch.open_questions();
+            open.push(QuestionId::new(1));
             let mut meta = Map::new();
-            meta.insert(String::from("progressToken"), json!(id));
+            meta.insert(String::from("progressToken"), json!(how));
             let answer = match how {
-                0 => Answer::RequestMeta(meta),
-                1 => Answer::Elicit(json!({ "action": "accept" })),
+                0 | 1 => Answer::RequestMeta(meta),
+                2 => Answer::Elicit(json!({ "action": "accept" })),
                 _ => Answer::Failed,
             };
-            bench.reply(QuestionId::new(*id), answer);
+            bench.reply(*index.get(&open), answer);
         }
         Act::Set(0) => bench.input(Input::Set(Setting::Hear(Hearing::RequestMeta))),
         Act::Set(1) => bench.input(Input::Set(Setting::Hear(Hearing::Elicitation))),
         Act::Set(_) => bench.input(Input::Set(Setting::Meta(Map::new()))),
         Act::Disconnect => bench.input(Input::Disconnect),
         Act::Close => bench.input(Input::Close),
-        Act::Say(say) => bench.line(&say.text(&bench.sent)),
+        Act::Say(say) => bench.line(&memory.text(say, &bench.sent)),
         Act::SayMore(all, rest) => {
-            let all: Vec<_> = all.iter().map(|say| say.text(&bench.sent) + "\n").collect();
+            let all: Vec<_> = all.iter().map(|say| memory.text(say, &bench.sent) + "\n").collect();
             bench.stdout(&[all.concat().as_bytes(), rest].concat());
         }
         Act::Signal { back, signal } => signals(bench, *back, signal),
@@ -195,6 +240,7 @@ fn signals(bench: &mut Bench, back: u64, signal: &Signal) {
         Signal::Stderr(bytes) => StdioInput::Stderr(bytes),
         Signal::StderrClosed => StdioInput::StderrClosed,
         Signal::Written(total) => StdioInput::Written(*total),
+        Signal::WrittenBut(rest) => StdioInput::Written(bench.watch.queued().saturating_sub(*rest)),
         Signal::WriteFailed => StdioInput::WriteFailed(failure()),
         Signal::Exited(code) => StdioInput::Exited(ExitStatus::Code(*code)),
     };

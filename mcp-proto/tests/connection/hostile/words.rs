@@ -1,5 +1,7 @@
 //! What a server may say, from honest to absurd.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -8,7 +10,8 @@ use crate::support::{Sent, discovered, initialized};
 /// A line of the server's.
 #[derive(Clone, Debug)]
 pub(super) enum Say {
-    /// An answer to a request of the client's, counted from the latest.
+    /// An answer to a request of the client's, counted from the latest: of those without an answer
+    /// first, then of all.
     Answer {
         back: usize,
         id: IdStyle,
@@ -20,7 +23,7 @@ pub(super) enum Say {
         id: &'static str,
     },
     Notify(&'static str),
-    /// Progress under the token of a request, counted from the latest.
+    /// Progress under the token of a request, counted likewise.
     Progress {
         back: usize,
         spelled: bool,
@@ -44,8 +47,8 @@ pub(super) enum IdStyle {
 /// What an answer holds.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
-    /// What a good server of the era would say.
-    Good,
+    /// What a good server would say, among several things.
+    Good(u8),
     Result(&'static str),
     Error(&'static str),
     /// Neither.
@@ -64,6 +67,8 @@ const RESULTS: &[&str] = &[
     r#"{"resultType":null,"tools":[]}"#,
     r#"{"resultType":"input_required","inputRequests":{}}"#,
     r#"{"resultType":"complete","tools":[],"nextCursor":"a"}"#,
+    r#"{"resultType":"complete","tools":[],"nextCursor":"b"}"#,
+    r#"{"tools":[],"nextCursor":"c"}"#,
     r#"{"resultType":"complete","tools":[{"name":"x"}],"nextCursor":""}"#,
     r#"{"resultType":"complete","tools":[{}],"nextCursor":null}"#,
     r#"{"resultType":"complete","tools":[],"nextCursor":7}"#,
@@ -166,10 +171,10 @@ const PROGRESS: &[&str] = &["0.5", "1", "1e999", "\"x\"", "null", "-0"];
 
 pub(super) fn said() -> impl Strategy<Value = Say> {
     let leaf = prop_oneof![
-        6 => answer(),
-        1 => (one(METHODS), one(IDS)).prop_map(|(method, id)| Say::Request { method, id }),
+        8 => answer(),
+        2 => (one(METHODS), one(IDS)).prop_map(|(method, id)| Say::Request { method, id }),
         1 => one(NOTIFICATIONS).prop_map(Say::Notify),
-        1 => (0usize..4, any::<bool>(), one(PROGRESS))
+        8 => (0usize..4, any::<bool>(), one(PROGRESS))
             .prop_map(|(back, spelled, progress)| Say::Progress { back, spelled, progress }),
         1 => one(JUNK).prop_map(Say::Junk),
     ];
@@ -178,7 +183,11 @@ pub(super) fn said() -> impl Strategy<Value = Say> {
 
 /// An answer that a good server would give.
 pub(super) fn good() -> impl Strategy<Value = Say> {
-    (0usize..3).prop_map(|back| Say::Answer { back, id: IdStyle::Number, body: Body::Good })
+    (0usize..3, 0u8..8).prop_map(|(back, n)| Say::Answer {
+        back,
+        id: IdStyle::Number,
+        body: Body::Good(n),
+    })
 }
 
 fn answer() -> impl Strategy<Value = Say> {
@@ -191,7 +200,7 @@ fn answer() -> impl Strategy<Value = Say> {
         1 => Just(IdStyle::Absent),
     ];
     let body = prop_oneof![
-        4 => Just(Body::Good),
+        4 => (0u8..8).prop_map(Body::Good),
         3 => one(RESULTS).prop_map(Body::Result),
         3 => one(ERRORS).prop_map(Body::Error),
         1 => Just(Body::Empty),
@@ -204,14 +213,25 @@ fn one(from: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop::sample::select(from)
 }
 
-impl Say {
-    /// The text of it, to a client that has sent these messages.
-    pub(super) fn text(&self, sent: &[Sent]) -> String {
-        match self {
+/// The requests that the server has answered, in whatever way.
+#[derive(Default)]
+pub(super) struct Memory(BTreeSet<u64>);
+
+impl Memory {
+    /// Counts back over the messages: those that want an answer first.
+    fn find<'a>(&self, back: usize, sent: &'a [Sent]) -> Option<&'a Sent> {
+        let requests = || sent.iter().rev().filter(|sent| !sent.id().is_null());
+        let open = |sent: &&Sent| sent.id().as_u64().is_some_and(|id| !self.0.contains(&id));
+        requests().filter(open).chain(requests()).nth(back)
+    }
+
+    /// The text of what is said to a client that has sent these messages.
+    pub(super) fn text(&mut self, say: &Say, sent: &[Sent]) -> String {
+        match say {
             Say::Answer { back, id, body } => {
-                let requests: Vec<_> = sent.iter().filter(|sent| !sent.id().is_null()).collect();
-                let request = requests.iter().rev().nth(*back).copied();
+                let request = self.find(*back, sent);
                 let number = request.and_then(|it| it.id().as_u64()).unwrap_or(1);
+                self.0.insert(number);
                 let id = match id {
                     IdStyle::Number => format!(r#""id":{number},"#),
                     IdStyle::Text => format!(r#""id":"{number}","#),
@@ -227,16 +247,17 @@ impl Say {
             }
             Say::Notify(text) | Say::Junk(text) => String::from(*text),
             Say::Progress { back, spelled, progress } => {
-                let tokens = sent.iter().map(|sent| &sent.meta()["progressToken"]);
-                let tokens: Vec<_> = tokens.filter(|token| !token.is_null()).collect();
-                let token = tokens.iter().rev().nth(*back).map_or(Value::Null, |&t| t.clone());
+                let asks = |sent: &&Sent| !sent.meta()["progressToken"].is_null();
+                let asking: Vec<_> = sent.iter().filter(asks).cloned().collect();
+                let request = self.find(*back, &asking);
+                let token = request.map_or(Value::Null, |it| it.meta()["progressToken"].clone());
                 let token = if *spelled { token.to_string().into() } else { token };
                 format!(
                     r#"{{"method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}}}"#
                 )
             }
             Say::Batch(all) => {
-                let all: Vec<_> = all.iter().map(|say| say.text(sent)).collect();
+                let all: Vec<_> = all.iter().map(|say| self.text(say, sent)).collect();
                 format!("[{}]", all.join(","))
             }
         }
@@ -246,7 +267,8 @@ impl Say {
 impl Body {
     fn member(&self, request: Option<&Sent>) -> String {
         match self {
-            Body::Good => format!(r#""result":{}"#, fitting(request)),
+            Body::Good(7) => format!(r#""error":{OLD}"#),
+            Body::Good(n) => format!(r#""result":{}"#, fitting(request, *n)),
             Body::Result(text) => format!(r#""result":{text}"#),
             Body::Error(text) => format!(r#""error":{text}"#),
             Body::Empty => String::from(r#""jsonrpc":"2.0""#),
@@ -255,12 +277,18 @@ impl Body {
     }
 }
 
-fn fitting(request: Option<&Sent>) -> Value {
-    match request.map_or("", Sent::method) {
-        "server/discover" => discovered(&["2026-07-28"]),
-        "initialize" => initialized("2025-11-25"),
-        "tools/list" => json!({ "resultType": "complete", "tools": [{ "name": "x" }] }),
-        "tools/call" => json!({ "resultType": "complete", "content": [] }),
+/// A refusal of the version that this client speaks, by a server that speaks it.
+const OLD: &str = r#"{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}"#;
+
+fn fitting(request: Option<&Sent>, n: u8) -> Value {
+    match (request.map_or("", Sent::method), n) {
+        ("server/discover", _) => discovered(&["2026-07-28"]),
+        ("initialize", 0) => initialized("2024-11-05"),
+        ("initialize", _) => initialized("2025-11-25"),
+        ("tools/list", 0..3) => json!({ "resultType": "complete", "tools": [{ "name": "x" }] }),
+        ("tools/list", _) => json!({ "tools": [], "nextCursor": "abc".get(..usize::from(n) - 3) }),
+        ("tools/call", 0) => json!({ "resultType": "input_required", "inputRequests": {} }),
+        ("tools/call", _) => json!({ "resultType": "complete", "content": [] }),
         _ => json!({}),
     }
 }
