@@ -403,7 +403,7 @@ impl State {
                     self.file_work(process, output);
                 }
                 Output::Http(id, owner, output) => {
-                    worked = true;
+                    self.due = true;
                     self.exchanges.push_back((id, owner, output));
                 }
                 Output::Ask(question, owner, what) => {
