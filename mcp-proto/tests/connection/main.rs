@@ -3,8 +3,10 @@
 mod support;
 
 mod base;
+mod closing;
 mod deaths;
 mod era;
+mod errors;
 mod held;
 mod hostile;
 mod lines;
@@ -15,6 +17,7 @@ mod splits;
 mod stdio;
 mod streams;
 mod time;
+mod tokens;
 mod tools;
 mod untrusted;
 mod versions;
