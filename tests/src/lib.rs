@@ -4,6 +4,8 @@ pub mod client;
 pub mod demo;
 #[cfg(target_os = "linux")]
 pub mod logs;
+#[cfg(target_os = "linux")]
+pub mod peak;
 pub mod pipe;
 #[cfg(target_os = "linux")]
 pub mod processes;
