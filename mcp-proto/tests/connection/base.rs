@@ -14,7 +14,7 @@ fn custom(method: &str) -> CustomRequest {
 /// any order.
 #[test]
 fn every_answer_finds_its_call() {
-    in_both_eras(|bench| {
+    in_both_eras_with(quick(), |bench| {
         let calls: Vec<_> = (0..1000).map(|_| bench.begin(custom("x/y"))).collect();
         let sent = bench.take_messages();
         let ids: std::collections::BTreeSet<_> =
@@ -195,7 +195,7 @@ fn envelopes_are_read_leniently() {
 #[test]
 fn depth_is_no_danger() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    in_both_eras(|bench| {
+    in_both_eras_with(quick(), |bench| {
         for result in [
             deep.clone(),
             format!(r#"{{"content":[{{"type":"text","text":"ok"}}],"structuredContent":{deep}}}"#),

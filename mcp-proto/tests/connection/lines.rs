@@ -91,7 +91,7 @@ fn text_survives_the_way_there_and_back() {
 /// start as later: no call minds, and what is told of it is bounded.
 #[test]
 fn a_chatty_stderr_is_no_error() {
-    let mut bench = Bench::stdio(config());
+    let mut bench = Bench::stdio(quick());
     let call = bench.begin(Ping);
     for _ in 0..160 {
         bench.signal(StdioInput::Stderr(&[b'x'; 64 * 1024]));

@@ -117,7 +117,7 @@ fn a_repeated_cursor_is_an_error_with_what_was_read() {
 /// M-PAGE-02: a thousand pages are enough.
 #[test]
 fn endless_cursors_end_after_a_thousand_pages() {
-    in_both_eras(|bench| {
+    in_both_eras_with(quick(), |bench| {
         let call = bench.begin(ListTools);
         let mut requests = 0;
         while bench.is_pending(&call) {

@@ -127,7 +127,7 @@ fn lists_have_progress_too() {
 /// and stops neither the call nor its time, nor any other call.
 #[test]
 fn a_flood_stalls_nothing() {
-    in_both_eras(|bench| {
+    in_both_eras_with(quick(), |bench| {
         let call = bench.begin_with(tool("x", json!({})), wanted());
         let sent = bench.expect("tools/call");
         let token = token(&sent);

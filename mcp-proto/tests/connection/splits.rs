@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 use crate::support::*;
 
 fn small() -> ConnectionConfig {
-    let mut config = config();
+    let mut config = quick();
     config.max_message_bytes = 400;
     config.max_pending_items = 2;
     config.hears = vec![Hearing::Elicitation];

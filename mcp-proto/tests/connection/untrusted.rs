@@ -31,7 +31,7 @@ fn pings(bench: &mut Bench) {
 /// more is read from it until it does. Its stderr is read all the time.
 #[test]
 fn a_server_that_does_not_read_is_not_read() {
-    let mut bench = deaf(config());
+    let mut bench = deaf(quick());
     let before = bench.watch.queued();
     let mut count = 0;
     while wants(&bench) {
@@ -146,7 +146,7 @@ fn a_flood_of_requests_does_not_stop_calls() {
 /// M-UNTR-13, M-UNTR-14: lines that mean nothing leave nothing behind.
 #[test]
 fn what_means_nothing_leaves_nothing() {
-    in_both_eras(|bench| {
+    in_both_eras_with(quick(), |bench| {
         for n in 0..5000 {
             bench.line(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, n + 1000));
             bench.line(&format!(r#"{{"method":"notifications/{n}","params":{{"n":{n}}}}}"#));

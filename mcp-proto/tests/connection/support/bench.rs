@@ -35,13 +35,22 @@ pub(crate) struct Bench {
     pub(crate) events: Vec<Event>,
     pub(crate) items: Vec<(CallId, Item)>,
     pub(crate) asked: VecDeque<(QuestionId, Owner, Question)>,
+    journal: Vec<u8>,
 }
 
-/// Settings with names in them, and defaults otherwise.
+/// Settings with names in them, defaults otherwise, and a journal.
 pub(crate) fn config() -> ConnectionConfig {
     let mut config = ConnectionConfig::default();
     config.name = String::from("peer");
     config.client_info = Implementation::new("bench", "0.1");
+    config.journal = true;
+    config
+}
+
+/// The same without a journal, for what is played many times or is very long.
+pub(crate) fn quick() -> ConnectionConfig {
+    let mut config = config();
+    config.journal = false;
     config
 }
 
@@ -90,6 +99,7 @@ impl Bench {
             events: Vec::new(),
             items: Vec::new(),
             asked: VecDeque::new(),
+            journal: Vec::new(),
         }
     }
 
@@ -280,6 +290,7 @@ impl Bench {
         if self.watch.is_closed() {
             assert_eq!(self.connection.poll_timeout(), None, "a timer after the end");
         }
+        self.journal.extend(self.connection.take_journal());
     }
 
     fn take(&mut self, output: Output) {
@@ -322,9 +333,23 @@ impl Bench {
             self.advance(Duration::from_secs(5));
         }
         self.watch.check_end();
+        self.replay();
         assert!(self.connection.is_idle(), "something is kept");
         assert!(self.connection.at_rest(), "something runs");
         assert_eq!(self.connection.poll_timeout(), None, "a timer after the end");
+    }
+}
+
+impl Bench {
+    /// The journal, played again, gives the same outputs.
+    fn replay(&mut self) {
+        if !self.connection.config().journal {
+            return;
+        }
+        let journal = String::from_utf8(std::mem::take(&mut self.journal)).expect("UTF-8");
+        let replayed = mcp_proto::journal::replay(&journal).unwrap_or_else(|e| panic!("{e}"));
+        assert!(!replayed.truncated, "the journal was cut off");
+        assert_eq!(replayed.outputs, self.all.len());
     }
 }
 

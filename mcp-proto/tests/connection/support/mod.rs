@@ -6,7 +6,7 @@ mod split;
 mod trace;
 mod watch;
 
-pub(crate) use bench::{Bench, config, options, tool};
+pub(crate) use bench::{Bench, config, options, quick, tool};
 pub(crate) use peer::{
     INITIALIZED, Sent, discovered, in_both_eras, in_both_eras_with, initialized,
 };
