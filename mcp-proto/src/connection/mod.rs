@@ -2,10 +2,14 @@
 //!
 //! This file holds the state and dispatches; each machine has a file of its own.
 
+mod answer;
 mod call;
 mod calls;
+mod closing;
+mod end;
 mod mailbox;
 mod peer;
+mod question;
 mod request;
 mod retry;
 mod start;
@@ -22,8 +26,8 @@ use self::timer::Timers;
 use crate::era::Start;
 use crate::error::{CloseReason, Outcome};
 use crate::interface::{
-    Answer, CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Question,
-    Setting, Source, StdioInput,
+    CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Setting, Source,
+    StdioInput,
 };
 use crate::journal::Recorder;
 use crate::model::ServerInfo;
@@ -33,8 +37,8 @@ use crate::transport::stdio::Stdio;
 use crate::transport::{Failure, Happening, Link, Outgoing};
 use crate::wire::jsonrpc::Message;
 use crate::{
-    ApiMisuse, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Era, Error, ErrorKind, Event,
-    ExchangeId, Now, ProcessId, QuestionId, Raw, TimerReason, Transport, TransportError,
+    ApiMisuse, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Error, ErrorKind, Event, ExchangeId,
+    Now, ProcessId, QuestionId, Raw, TimerReason, Transport,
 };
 
 /// The client side of one server.
@@ -383,114 +387,6 @@ impl Connection {
             self.launch_again();
         } else if matches!(self.phase, Phase::Idle) && self.calls.any_waiting() {
             self.launch(self.legacy_first);
-        }
-    }
-
-    // The ends of a connection
-
-    fn on_disconnect(&mut self) {
-        if !matches!(self.phase, Phase::Idle | Phase::Closed(_)) || !self.calls.is_empty() {
-            let reason = CloseReason::Disconnected;
-            self.end_calls(|_| ErrorKind::Closed(CloseReason::Disconnected));
-            self.rest(reason);
-        }
-    }
-
-    fn on_close(&mut self) {
-        if matches!(self.phase, Phase::Closed(_)) {
-            return;
-        }
-        self.end_calls(|_| ErrorKind::Closed(CloseReason::Closed));
-        self.rest(CloseReason::Closed);
-        self.phase = Phase::Closed(CloseReason::Closed);
-        self.state = ConnectionState::Closed(CloseReason::Closed);
-    }
-
-    /// The server was lost. What was sent to it is lost too; what was not goes to the next one.
-    fn on_lost(&mut self, error: TransportError) {
-        if let Phase::Starting(start) = &mut self.phase {
-            let verdict = start.lost(error);
-            return self.follow(verdict);
-        }
-        if !matches!(self.phase, Phase::Greeting(..) | Phase::Ready(_)) {
-            return;
-        }
-        let stream = self.link.is_stream();
-        self.end_calls(|call| {
-            let ends = stream || call.ends_with_server();
-            ends.then(|| ErrorKind::Transport(error.clone()))
-        });
-        self.hand_on_calls();
-        self.rest(CloseReason::Transport(error));
-    }
-
-    /// Nothing is spoken with any more: what still runs is closed.
-    fn rest(&mut self, reason: CloseReason) {
-        self.timers.clear(TimerReason::Start);
-        self.timers.clear(TimerReason::Discover);
-        self.timers.clear(TimerReason::StartRetry);
-        self.requests.clear();
-        self.withdraw_all(Owner::Connection);
-        self.skipped = Skipped::default();
-        self.relaunch_due = false;
-        (self.phase, self.state) = if self.link.is_spent() {
-            (Phase::Closed(reason.clone()), ConnectionState::Closed(reason))
-        } else {
-            (Phase::Idle, ConnectionState::Idle(reason))
-        };
-        self.owes_state = true;
-        self.greeted_again = false;
-        let happened = self.link.close();
-        self.take_up(happened);
-    }
-
-    /// Lets go of a request that nobody waits for any more, without telling the server more than
-    /// its transport does by itself.
-    fn drop_request(&mut self, request: u64) {
-        let dropped = self.link.drop_request(request);
-        self.take_up(dropped);
-    }
-
-    // Questions
-
-    fn ask(&mut self, owner: Owner, asked: Asked, question: Question) {
-        self.next_question += 1;
-        let id = QuestionId::new(self.next_question);
-        self.questions.insert(id, asked);
-        self.outputs.push_back(Output::Ask(id, owner, question));
-    }
-
-    fn on_answer(&mut self, id: QuestionId, answer: Answer) {
-        match self.questions.remove(&id) {
-            Some(Asked::Meta(call)) => self.on_meta(call, answer),
-            Some(Asked::Server { id, .. }) => self.answer_server(&id, answer),
-            None => {}
-        }
-    }
-
-    /// Takes back all questions of an owner's.
-    fn withdraw_all(&mut self, owner: Owner) {
-        let of = |asked: &Asked| match asked {
-            Asked::Meta(call) => Owner::Call(*call) == owner,
-            Asked::Server { owner: of, .. } => *of == owner,
-        };
-        let gone: Vec<_> =
-            self.questions.iter().filter(|(_, a)| of(a)).map(|(id, _)| *id).collect();
-        for id in gone {
-            self.questions.remove(&id);
-            self.outputs.push_back(Output::Withdraw(id, owner));
-        }
-    }
-
-    fn on_hear(&mut self, hearing: Hearing) {
-        if !self.hears.contains(&hearing) {
-            self.hears.push(hearing);
-        }
-        if let Phase::Greeting(ready, _) | Phase::Ready(ready) = &mut self.phase
-            && ready.info.era == Era::Modern
-        {
-            let version = ready.info.version;
-            ready.protocol_meta = request::protocol_meta(&self.config, &self.hears, version);
         }
     }
 

@@ -1,0 +1,175 @@
+//! The answers to a call's requests: results, pages, errors.
+
+use alloc::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Connection;
+use super::calls::{CallState, Step};
+use crate::error::{CloseReason, PaginationFault, PeerError, ServerError};
+use crate::interface::{Output, ResendReason};
+use crate::wire::{json_trouble, scan};
+use crate::{CallId, Era, ErrorKind, ProtocolVersion, Raw, Reply, TimerReason};
+
+/// What is read of a result under the lock. All of it is optional, and anything else stays unread.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Peek<'a> {
+    #[serde(borrow, rename = "resultType")]
+    result_type: Option<&'a RawValue>,
+    #[serde(borrow, rename = "nextCursor")]
+    next_cursor: Option<&'a RawValue>,
+}
+
+/// The texts of `resultType` and `nextCursor`, where they are not `null`.
+fn peek(result: &str) -> Result<[Option<&str>; 2], ErrorKind> {
+    if let Ok(found) = scan::members(result, ["resultType", "nextCursor"]) {
+        return Ok(found.map(|value| value.filter(|value| *value != "null")));
+    }
+    match serde_json::from_str::<Peek<'_>>(result) {
+        Ok(peek) => Ok([peek.result_type, peek.next_cursor].map(|value| value.map(RawValue::get))),
+        Err(error) => Err(ErrorKind::Peer(PeerError::Result(json_trouble(&error)))),
+    }
+}
+
+impl Connection {
+    pub(super) fn on_call_answer(&mut self, id: CallId, outcome: Result<Raw, ServerError>) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        match outcome {
+            Err(error) => self.on_server_error(id, error),
+            Ok(result) => {
+                let spec = call.erased.spec;
+                let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
+                match read_result(&result, modern, spec.paged.is_some(), spec.may_ask) {
+                    Err(kind) => self.end_call(id, kind),
+                    Ok(next) if spec.paged.is_some() => self.on_page(id, result, next),
+                    Ok(_) => self.arrived(id, vec![result]),
+                }
+            }
+        }
+    }
+
+    fn on_server_error(&mut self, id: CallId, error: ServerError) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        let refused = error.code == -32022 && !call.version_retried;
+        let offered = error.supported_versions();
+        if refused && ProtocolVersion::mutual(&offered, Era::Modern) == self.version() {
+            // The refusal proves that nothing ran, and names the version that was sent: once more.
+            if let Some(call) = self.calls.get_mut(id) {
+                call.version_retried = true;
+            }
+            return self.send_again(id, ResendReason::Version);
+        }
+        self.end_call(id, ErrorKind::Server(Box::new(error)));
+    }
+
+    fn version(&self) -> Option<ProtocolVersion> {
+        self.known.as_ref().map(|info| info.version)
+    }
+
+    /// A page of a list has come: the next one is asked for, within the bounds.
+    fn on_page(&mut self, id: CallId, page: Raw, next: Option<Raw>) {
+        let Some(call) = self.calls.get_mut(id) else {
+            return;
+        };
+        call.pages.bytes += page.len();
+        call.pages.all.push(page);
+        // Two spellings of one text are one cursor.
+        let text = next.as_ref().and_then(|next| next.parse::<String>().ok());
+        let fault = if call.pages.bytes > self.config.max_list_bytes {
+            PaginationFault::TooManyBytes(self.config.max_list_bytes)
+        } else if text.is_some_and(|text| !call.pages.seen.insert(text)) {
+            PaginationFault::RepeatedCursor
+        } else if next.is_some() && call.pages.all.len() >= self.config.max_pages {
+            PaginationFault::TooManyPages(self.config.max_pages)
+        } else if next.is_some() {
+            call.pages.cursor = next;
+            self.calls.advance(id, Step::Waiting);
+            return self.send_next(id);
+        } else {
+            let pages = std::mem::take(&mut call.pages.all);
+            return self.arrived(id, pages);
+        };
+        let pages = std::mem::take(&mut call.pages.all);
+        match self.reply(pages) {
+            Some(partial) => {
+                let partial = Box::new(partial);
+                self.end_call(id, ErrorKind::Pagination { reason: fault, partial });
+            }
+            None => self.end_call(id, ErrorKind::Closed(CloseReason::NotStarted)),
+        }
+    }
+
+    fn reply(&self, pages: Vec<Raw>) -> Option<Reply> {
+        let info = Arc::clone(self.known.as_ref()?);
+        Some(Reply { pages, info, server: Arc::clone(&self.server) })
+    }
+
+    /// The result is here. It is handed on once the items that came before it were taken.
+    pub(super) fn arrived(&mut self, id: CallId, pages: Vec<Raw>) {
+        let Some(reply) = self.reply(pages) else {
+            return;
+        };
+        self.calls.advance(id, Step::Arrived(Box::new(reply)));
+        self.end_if_taken(id);
+    }
+
+    pub(super) fn end_if_taken(&mut self, id: CallId) {
+        let Some(call) = self.calls.get(id) else {
+            return;
+        };
+        if !matches!(call.step, Step::Arrived(_)) || !call.items.is_empty() {
+            return;
+        }
+        if let Some(CallState { step: Step::Arrived(reply), .. }) = self.calls.remove(id) {
+            self.timers.clear(TimerReason::Call(id));
+            self.outputs.push_back(Output::Done(id, Ok(*reply)));
+        }
+    }
+}
+
+/// Reads what decides about a result: its type and its cursor (specification: basic,
+/// "ResultType"; server/utilities/pagination).
+fn read_result(
+    result: &Raw,
+    modern: bool,
+    paged: bool,
+    may_ask: bool,
+) -> Result<Option<Raw>, ErrorKind> {
+    let wrong = |why: String| Err(ErrorKind::Peer(PeerError::Result(why)));
+    if !result.as_str().starts_with('{') {
+        return wrong(String::from("it is no object"));
+    }
+    if !modern && !paged {
+        return Ok(None);
+    }
+    let [result_type, next_cursor] = peek(result.as_str())?;
+    if let Some(kind) = result_type.filter(|kind| modern && *kind != r#""complete""#) {
+        match serde_json::from_str::<String>(kind).as_deref() {
+            Ok("complete") => {}
+            Ok("input_required") if may_ask => {
+                let what = String::from("multi round-trip requests are not followed yet");
+                return Err(ErrorKind::InputRequired(what));
+            }
+            Ok("input_required") => return Err(ErrorKind::Peer(PeerError::InputRequired)),
+            Ok(other) => {
+                let other = crate::text::excerpt(other);
+                return Err(ErrorKind::Peer(PeerError::ResultType(other)));
+            }
+            Err(_) => return wrong(String::from("its resultType is no text")),
+        }
+    }
+    match next_cursor.filter(|_| paged) {
+        None => Ok(None),
+        // It is sent back as it came, so it must be what it seems to be.
+        Some(cursor) if serde_json::from_str::<String>(cursor).is_ok() => {
+            Ok(Some(result.cut(cursor)))
+        }
+        Some(_) => wrong(String::from("its nextCursor is no text")),
+    }
+}
