@@ -154,6 +154,24 @@ fn an_unusable_answer_to_the_probe_means_legacy() {
     }
 }
 
+/// M-ERA-19, M-UNTR-02: and so does an answer over the bound; what was met is told when nothing
+/// else helps.
+#[test]
+fn an_answer_to_the_probe_over_the_bound_means_legacy() {
+    let mut config = config();
+    config.max_message_bytes = 600;
+    let mut bench = Bench::stdio(config);
+    let call = bench.begin(Connect);
+    let probe = bench.expect("server/discover");
+    bench.answers(&probe, &format!(r#"{{"instructions":"{}"}}"#, "x".repeat(600)));
+    let initialize = bench.expect("initialize");
+    bench.refuse(&initialize, -32601, "no such method");
+    let text = bench.error(&call).to_string();
+    for part in ["`server/discover`", "too long", "`initialize`", "no such method"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
 /// M-ERA-08, M-ERA-19: silence means legacy, but not for ever: both questions are out then.
 #[test]
 fn silence_past_the_discover_timeout_means_legacy() {
@@ -278,6 +296,26 @@ fn modern_requests_carry_their_metadata() {
     }
     bench.result(&called, json!({ "content": [] }));
     bench.done(&call).unwrap();
+}
+
+/// M-BASE-16: what a server calls itself changes nothing but what is shown.
+#[test]
+fn names_decide_nothing() {
+    let traces = ["mcp-server-everything", "", "évil \u{202e}\n"].map(|name| {
+        let mut bench = Bench::stdio(config());
+        let call = bench.begin(tool("x", json!({})));
+        let probe = bench.expect("server/discover");
+        let mut result = discovered(&["2026-07-28"]);
+        let info = json!({ "name": name, "version": name, "title": name, "icons": [{}] });
+        result["_meta"]["io.modelcontextprotocol/serverInfo"] = info;
+        bench.result(&probe, result);
+        let sent = bench.expect("tools/call");
+        bench.completes(&sent, json!({ "content": [] }));
+        bench.done(&call).unwrap();
+        bench.whole_trace()
+    });
+    assert_eq!(traces[0], traces[1]);
+    assert_eq!(traces[0], traces[2]);
 }
 
 /// M-ERA-25, M-ERA-26: an error that only modern servers send is handed on, never taken for a

@@ -189,6 +189,26 @@ fn keys_are_checked() {
     assert!(bench.connection.is_idle());
 }
 
+/// M-ERA-04: what the host can do is declared in the handshake of a legacy server; a modern one is
+/// told nothing of what this client cannot do for it yet.
+#[test]
+fn declarations_follow_what_is_registered() {
+    for (hears, legacy) in [
+        (vec![], json!({})),
+        (vec![Hearing::RequestMeta], json!({})),
+        (vec![Hearing::Elicitation], json!({ "elicitation": {} })),
+    ] {
+        let mut config = config();
+        config.hears = hears;
+        let mut bench = Bench::stdio(config);
+        bench.begin(Ping);
+        let probe = bench.expect("server/discover");
+        assert_eq!(probe.meta()["io.modelcontextprotocol/clientCapabilities"], json!({}));
+        bench.refuse(&probe, -32601, "no");
+        assert_eq!(bench.expect("initialize").params()["capabilities"], legacy);
+    }
+}
+
 /// M-ERA-10, M-BASE-09: requests of the host's own choice go out under their own name, with the
 /// metadata of the era; a ping has two names.
 #[test]

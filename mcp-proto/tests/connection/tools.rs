@@ -256,7 +256,7 @@ fn a_result_is_kept_whole_or_refused() {
     });
 }
 
-/// M-TOOL-14, M-BASE-15: a modern server may ask for input in answer to a tool's call; nothing is
+/// M-TOOL-14: a modern server may ask for input in answer to a tool's call; nothing is
 /// made of that yet but an error, never a success.
 #[test]
 fn a_demand_for_input_is_no_success() {

@@ -36,6 +36,7 @@ pub(crate) struct Bench {
     pub(crate) items: Vec<(CallId, Item)>,
     pub(crate) asked: VecDeque<(QuestionId, Owner, Question)>,
     journal: Vec<u8>,
+    ended: bool,
 }
 
 /// Settings with names in them, defaults otherwise, and a journal.
@@ -100,6 +101,7 @@ impl Bench {
             items: Vec::new(),
             asked: VecDeque::new(),
             journal: Vec::new(),
+            ended: false,
         }
     }
 
@@ -326,6 +328,7 @@ impl Bench {
 
     /// Closes the connection; nothing may be left of it.
     pub(crate) fn end(&mut self) {
+        self.ended = true;
         self.input(Input::Close);
         if self.watch.runs() {
             self.signal(StdioInput::Exited(ExitStatus::Code(0)));
@@ -355,7 +358,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if !self.ended && !std::thread::panicking() {
             self.end();
         }
     }
