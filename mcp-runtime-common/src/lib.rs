@@ -6,12 +6,14 @@
 //! * [`launch`] and [`Process`]: server processes, their groups, and their end in any state;
 //! * [`ClientOptions`] and [`IntoTarget`]: what a host may set, and by what it names a server;
 //! * [`mcp_client_methods!`]: the methods by which a host calls a server;
+//! * [`HttpSettings`], [`Proxies`] and [`Tls`]: how servers are reached over HTTP;
 //! * [`seed`] and [`Clock`]: the entropy and the time that the core is handed;
 //! * [`trace()`]: events of the core on their way to `tracing`;
 //! * [`JournalWriter`]: a journal on its way to a file.
 
 mod entropy;
 mod host;
+mod http;
 mod journal;
 mod methods;
 mod options;
@@ -19,9 +21,13 @@ mod process;
 mod trace;
 
 pub use mcp_proto as proto;
+pub use rustls;
 pub use serde_json;
 
 pub use entropy::{Clock, seed};
+pub use http::{
+    HttpSettings, Proxies, Proxy, ProxyChoice, ProxyError, Resolver, Tls, TlsSettings, addresses,
+};
 pub use journal::{JOURNAL_LIMIT, JournalWriter};
 pub use methods::IntoArguments;
 pub use options::{ClientOptions, IntoTarget};

@@ -10,7 +10,7 @@ use mcp_proto::{
     meta::check_key,
 };
 
-use crate::JournalWriter;
+use crate::{HttpSettings, JournalWriter};
 
 /// The settings that all adapters have in common. Their builders wrap it, with the methods of
 /// [`mcp_client_settings!`](crate::mcp_client_settings).
@@ -29,6 +29,8 @@ pub struct ClientOptions {
     pub headers: Vec<(String, String)>,
     /// How often an idempotent request is sent again over HTTP after a transient failure.
     pub retries: Option<u32>,
+    /// How servers are reached over HTTP.
+    pub http: HttpSettings,
     /// Where the journal is written to.
     pub journal: Option<Arc<JournalWriter>>,
 }
@@ -73,6 +75,7 @@ impl ClientOptions {
         http.headers.extend(self.headers.iter().cloned());
         http.retries = self.retries.unwrap_or(http.retries);
         http.endpoint()?;
+        self.http.check()?;
         Ok(http)
     }
 
@@ -111,6 +114,7 @@ impl fmt::Debug for ClientOptions {
             .field("stderr", &self.stderr)
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("retries", &self.retries)
+            .field("http", &self.http)
             .field("journal", &self.journal)
             .finish()
     }
@@ -155,6 +159,16 @@ macro_rules! mcp_client_settings {
             /// How often an idempotent request is sent again over HTTP after a transient failure.
             /// 3 times by default; a `tools/call` never is.
             retries(times: u32) retries = Some(times);
+            /// Through which proxy servers are reached over HTTP: the URL of one, or a
+            /// [`ProxyChoice`]($crate::ProxyChoice). By default what the environment says
+            /// (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`), and none for the loopback interface.
+            proxy(proxy: impl Into<$crate::ProxyChoice>) http.proxy = proxy.into();
+            /// What finds the addresses of hosts, in the place of the operating system. It is
+            /// neither asked for addresses nor for `localhost`. It may block.
+            resolver(
+                resolver: impl Fn(&str, u16) -> std::io::Result<Vec<std::net::SocketAddr>>
+                    + Send + Sync + 'static
+            ) http.resolver = Some(std::sync::Arc::new(resolver));
             /// Writes a journal: every input and output of the connection, as JSON lines. Tool
             /// arguments and results are in it as they are.
             journal(to: impl std::io::Write + Send + 'static)
@@ -169,6 +183,24 @@ macro_rules! mcp_client_settings {
             $this
         }
 
+        /// Trusts the certificates in a PEM file, besides those that the platform trusts. The file
+        /// is read at the first `https` exchange.
+        #[must_use]
+        pub fn ca_file(mut $this, file: impl Into<std::path::PathBuf>) -> Self {
+            $options.http.tls.files.push(file.into());
+            $this
+        }
+
+        /// Trusts these certificates in DER, besides those that the platform trusts.
+        #[must_use]
+        pub fn root_certificates(
+            mut $this,
+            certificates: impl IntoIterator<Item = impl Into<Vec<u8>>>,
+        ) -> Self {
+            $options.http.tls.certificates.extend(certificates.into_iter().map(Into::into));
+            $this
+        }
+
         /// Adds a header that goes out with every HTTP request. Logs and journals show its name
         /// only.
         #[must_use]
@@ -178,7 +210,7 @@ macro_rules! mcp_client_settings {
         }
     };
     (@each $this:ident, $options:expr; $(
-        $(#[$doc:meta])* $name:ident($arg:ident: $type:ty) $($field:ident).+ = $value:expr;
+        $(#[$doc:meta])* $name:ident($arg:ident: $type:ty $(,)?) $($field:ident).+ = $value:expr;
     )*) => {$(
         $(#[$doc])*
         #[must_use]
