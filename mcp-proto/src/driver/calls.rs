@@ -3,8 +3,9 @@
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeMap, VecDeque};
 
+use super::tickets::Ticket;
 use crate::interface::{Item, Question};
-use crate::{CallId, Error, QuestionId, Reply};
+use crate::{CallId, Error, ExchangeId, QuestionId, Reply};
 
 /// What a call brings to the one who waits for it.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub enum Step {
     Ask(QuestionId, Question),
     /// The question needs no answer any more.
     Withdrawn(QuestionId),
+    /// An HTTP exchange that the caller is to perform, after [`Hub::use_tickets`](super::Hub::use_tickets).
+    Exchange(Ticket),
     /// The end.
     Done(Result<Reply, Error>),
 }
@@ -83,6 +86,20 @@ impl Calls {
             Step::Item(item) => self.job(Job::Item(id, item)),
             Step::Ask(question, what) => self.job(Job::Ask(Some(id), question, what)),
             Step::Withdrawn(question) => self.withdraw(question),
+            // Only those of attached calls are filed here.
+            Step::Exchange(_) => None,
+        }
+    }
+
+    /// Whether the exchanges of a call go to the caller.
+    pub(super) fn is_attached(&self, id: CallId) -> bool {
+        self.slots.get(&id).is_some_and(|slot| slot.attached)
+    }
+
+    /// An exchange that the caller has not begun is not wanted any more.
+    pub(super) fn drop_exchange(&mut self, id: CallId, gone: ExchangeId) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.steps.retain(|s| !matches!(s, Step::Exchange(ticket) if ticket.id == gone));
         }
     }
 

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::calls::{Calls, Job, Step};
+use super::tickets::{Ticket, Tickets, Want};
 use crate::error::CloseReason;
 use crate::interface::{
-    Answer, CallOptions, ConnectionState, HttpOutput, Input, Mailbox, Output, Owner, Setting,
-    Source, StdioOutput,
+    Answer, CallOptions, ConnectionState, HttpFailure, HttpFailureKind, HttpInput, HttpOutput,
+    Input, Mailbox, Output, Owner, Sent, Setting, Source, StdioOutput,
 };
 use crate::model::ServerInfo;
 use crate::op::{Call, Operation};
@@ -59,6 +60,8 @@ struct State {
     calls: Calls,
     work: Work,
     exchanges: Exchanges,
+    /// In the place of `exchanges`, where each is performed by itself.
+    tickets: Option<Tickets>,
     events: VecDeque<Event>,
     /// Whom to wake when there is work, and the deadline that it knows of.
     driver: Option<Waker>,
@@ -86,6 +89,7 @@ impl Hub {
             calls: Calls::default(),
             work: VecDeque::new(),
             exchanges: VecDeque::new(),
+            tickets: None,
             events: VecDeque::new(),
             driver: None,
             told: None,
@@ -135,7 +139,7 @@ impl Hub {
 
     /// The next step of an attached call, if there is one. If not, nobody is woken for it any
     /// more.
-    pub(super) fn take_step(&self, id: CallId) -> Option<Step> {
+    pub fn take_step(&self, id: CallId) -> Option<Step> {
         let mut state = self.lock();
         if state.calls.item_is_out(id) || state.gone {
             drop(state);
@@ -270,13 +274,13 @@ impl Hub {
 
     /// Hands in what happened. Anyone may; the driver is woken if it has work to do.
     pub fn handle(&self, input: Input<'_>) {
-        self.with(|state, now| state.connection.handle(input, now));
+        self.with(|state, now| state.hand_in(input, now));
     }
 
     /// Hands in what the driver itself has met. It is awake, and not woken for what comes of it:
     /// when this returns `true`, it must take its next [`turn`](Self::turn) before it waits.
     pub fn drive(&self, input: Input<'_>) -> bool {
-        let ((), due) = self.run(|state, now| state.connection.handle(input, now), false);
+        let ((), due) = self.run(|state, now| state.hand_in(input, now), false);
         due
     }
 
@@ -301,6 +305,26 @@ impl Hub {
     /// Takes what was filed for HTTP exchanges.
     pub fn take_exchanges(&self, into: &mut Exchanges) {
         into.append(&mut self.lock().exchanges);
+    }
+
+    /// From now on each HTTP exchange is performed by itself: those of attached calls come to them
+    /// as [`Step::Exchange`], the others are filed for [`take_tickets`](Self::take_tickets). What is
+    /// no longer wanted is told to whoever performs it, by [`Ticket::wanted`].
+    pub fn use_tickets(&self) {
+        self.lock().tickets.get_or_insert_default();
+    }
+
+    /// Takes the HTTP exchanges that belong to no attached call.
+    pub fn take_tickets(&self, into: &mut VecDeque<Ticket>) {
+        if let Some(tickets) = &mut self.lock().tickets {
+            tickets.take(into);
+        }
+    }
+
+    /// When [`Input::Timeout`] is to be handed in, for those who wait without being the driver.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.lock().connection.poll_timeout().map(|deadline| deadline.at)
     }
 
     /// The driver has left its place without anyone following it: whoever still waits for a call
@@ -343,7 +367,7 @@ impl Hub {
         let now = self.host.now();
         let mut state = self.lock();
         let value = act(&mut state, now);
-        state.file_outputs();
+        state.file_outputs(now);
         let due = state.is_due();
         if due && let Some(driver) = state.driver.take().filter(|_| wake) {
             state.wake.push(driver);
@@ -371,7 +395,7 @@ impl State {
     fn next_step(&mut self, id: CallId, now: Now) -> Option<Step> {
         if self.calls.item_dealt_with(id) {
             self.connection.handle(Input::Pull(Mailbox::Call(id)), now);
-            self.file_outputs();
+            self.file_outputs(now);
         }
         if let Some(step) = self.calls.take(id) {
             return Some(step);
@@ -381,6 +405,15 @@ impl State {
             return Some(Step::Done(Err(Error::driver_gone(false))));
         }
         None
+    }
+
+    fn hand_in(&mut self, input: Input<'_>, now: Now) {
+        if let (Some(tickets), Input::Http(id, HttpInput::End | HttpInput::Failed(_))) =
+            (&mut self.tickets, &input)
+        {
+            tickets.close(*id);
+        }
+        self.connection.handle(input, now);
     }
 
     fn finished(&self) -> bool {
@@ -395,12 +428,15 @@ impl State {
         std::mem::take(&mut self.due) || nearer
     }
 
-    fn file_outputs(&mut self) {
+    fn file_outputs(&mut self, now: Now) {
         while let Some(output) = self.connection.poll_output() {
             match output {
                 Output::Stdio(process, output) => {
                     self.due = true;
                     self.file_work(process, output);
+                }
+                Output::Http(id, owner, output) if self.tickets.is_some() => {
+                    self.file_ticket(id, owner, output, now);
                 }
                 Output::Http(id, owner, output) => {
                     self.due = true;
@@ -434,6 +470,38 @@ impl State {
                 Output::Resend(..) => {}
                 Output::Event(event) => self.events.push_back(event),
             }
+        }
+    }
+
+    /// Files what is to be done with an exchange where each is performed by itself.
+    fn file_ticket(&mut self, id: ExchangeId, owner: Owner, output: HttpOutput, now: Now) {
+        let Some(tickets) = &mut self.tickets else { return };
+        let want = match output {
+            HttpOutput::Send(request) => {
+                let ticket = tickets.open(id, owner, request);
+                match owner {
+                    Owner::Call(call) if self.calls.is_attached(call) => {
+                        self.wake.extend(self.calls.file(call, Step::Exchange(ticket)));
+                    }
+                    _ => {
+                        tickets.queue(ticket);
+                        self.due = true;
+                    }
+                }
+                return;
+            }
+            HttpOutput::Release => Want::Rest,
+            HttpOutput::Abort => Want::Nothing,
+        };
+        if let Owner::Call(call) = owner {
+            self.calls.drop_exchange(call, id);
+        }
+        if let Ok(waker) = tickets.reduce(id, want) {
+            self.wake.extend(waker);
+        } else {
+            // Nobody had begun it, or whoever had is gone: then it is over by now.
+            let failure = HttpFailure::new(HttpFailureKind::Aborted, Sent::None, false, "");
+            self.hand_in(Input::Http(id, HttpInput::Failed(failure)), now);
         }
     }
 

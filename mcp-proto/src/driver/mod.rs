@@ -21,6 +21,7 @@ mod pending;
 mod performer;
 mod runtime;
 mod seat;
+mod tickets;
 
 pub use calls::{Job, Step};
 pub use client::{AsyncClient, Driver, Parts};
@@ -33,3 +34,4 @@ pub use pending::{CancelHandle, PendingCall};
 pub use serde_json;
 
 pub use runtime::{Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf};
+pub use tickets::{Ticket, Want, Wanted};

@@ -68,6 +68,8 @@ impl<O: Operation> PendingCall<O> {
                     self.answering.ask(hub, handlers, asked, question);
                 }
                 Poll::Ready(Step::Withdrawn(asked)) => self.answering.withdraw(asked),
+                // Exchanges are the performer's here.
+                Poll::Ready(Step::Exchange(_)) => {}
                 Poll::Ready(Step::Done(done)) => {
                     seat.leave(id);
                     self.answering = Answering::default();

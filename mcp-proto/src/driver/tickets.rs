@@ -1,0 +1,110 @@
+//! HTTP exchanges for adapters that give each a thread of its own, instead of doing all of them in
+//! one place.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+use core::task::Waker;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::ExchangeId;
+use crate::interface::{HttpRequest, Owner};
+
+/// An HTTP exchange to perform. Whoever has it hands in what happens to it, up to exactly one
+/// `End` or `Failed`.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ticket {
+    /// The exchange.
+    pub id: ExchangeId,
+    /// Whom it serves.
+    pub owner: Owner,
+    /// What to send.
+    pub request: Box<HttpRequest>,
+    /// What is still wanted of it. It is to be kept until the exchange is over.
+    pub wanted: Arc<Wanted>,
+}
+
+/// How much of an exchange is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Want {
+    /// The whole answer.
+    All,
+    /// What was wanted has come ([`HttpOutput::Release`](crate::HttpOutput::Release)).
+    Rest,
+    /// It is to end at once ([`HttpOutput::Abort`](crate::HttpOutput::Abort)).
+    Nothing,
+}
+
+/// What is still wanted of an exchange, as its performer sees it from any thread.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    want: AtomicU8,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Wanted {
+    /// What is wanted now.
+    #[must_use]
+    pub fn get(&self) -> Want {
+        match self.want.load(Ordering::SeqCst) {
+            0 => Want::All,
+            1 => Want::Rest,
+            _ => Want::Nothing,
+        }
+    }
+
+    /// Remembers whom to wake, outside of all locks of the hub's, each time that less is wanted.
+    /// What was wanted less before is to be looked at afterwards.
+    pub fn watch(&self, waker: Waker) {
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
+    }
+
+    fn reduce(&self, want: Want) -> Option<Waker> {
+        self.want.fetch_max(want as u8, Ordering::SeqCst);
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The exchanges that have begun, and those that nobody has taken yet.
+#[derive(Debug, Default)]
+pub(super) struct Tickets {
+    open: BTreeMap<ExchangeId, Weak<Wanted>>,
+    queue: VecDeque<Ticket>,
+}
+
+impl Tickets {
+    pub(super) fn open(
+        &mut self,
+        id: ExchangeId,
+        owner: Owner,
+        request: Box<HttpRequest>,
+    ) -> Ticket {
+        let wanted = Arc::new(Wanted::default());
+        self.open.insert(id, Arc::downgrade(&wanted));
+        Ticket { id, owner, request, wanted }
+    }
+
+    /// Queues an exchange that belongs to nobody who waits.
+    pub(super) fn queue(&mut self, ticket: Ticket) {
+        self.queue.push_back(ticket);
+    }
+
+    /// Takes those that were queued.
+    pub(super) fn take(&mut self, into: &mut VecDeque<Ticket>) {
+        into.append(&mut self.queue);
+    }
+
+    /// Less is wanted of an exchange. `Err` when nobody performs it.
+    pub(super) fn reduce(&mut self, id: ExchangeId, want: Want) -> Result<Option<Waker>, ()> {
+        self.queue.retain(|ticket| ticket.id != id);
+        match self.open.get(&id).and_then(Weak::upgrade) {
+            Some(wanted) => Ok(wanted.reduce(want)),
+            None => Err(()),
+        }
+    }
+
+    /// The exchange is over.
+    pub(super) fn close(&mut self, id: ExchangeId) {
+        self.open.remove(&id);
+    }
+}
