@@ -63,8 +63,9 @@ pub(super) struct Pages {
 
 impl CallState {
     pub(super) fn new(erased: ErasedCall, since: Duration) -> Self {
+        let method = erased.params.method.as_deref().unwrap_or(erased.spec.name);
         CallState {
-            method: String::from(erased.spec.name),
+            method: String::from(method),
             erased,
             step: Step::Waiting,
             since,

@@ -147,6 +147,12 @@ fn errors_are_of_one_kind_and_misuse_of_another() {
     assert_eq!((error.method(), error.server()), ("x/y", "peer"));
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert!(std::error::Error::source(&error).is_some());
+    // Also of what was never sent.
+    let call = bench.begin(custom("x/y"));
+    bench.cancel(&call);
+    let error = bench.error(&call);
+    assert_eq!((error.method(), error.outcome()), ("x/y", Outcome::NotSent));
+    bench.take_messages();
 
     let now = mcp_proto::Now::at(bench.now);
     for method in ["", "initialize", "subscriptions/listen"] {
