@@ -71,13 +71,11 @@ impl Server {
         })
     }
 
-    /// Writes as much as the pipe takes, after what is queued already.
-    pub(crate) fn write(&mut self, hub: &Hub, bytes: Vec<u8>) {
-        if self.stdin.is_none() {
-            return;
-        }
+    /// Writes as much as the pipe takes, after what is queued already. Says whether anything new
+    /// is to be done.
+    pub(crate) fn write(&mut self, hub: &Hub, bytes: Vec<u8>) -> bool {
         self.queue.push(bytes);
-        self.flush(hub);
+        self.flush(hub)
     }
 
     pub(crate) fn close_stdin(&mut self) {
@@ -87,8 +85,11 @@ impl Server {
         }
     }
 
-    fn flush(&mut self, hub: &Hub) {
-        let Some(stdin) = &mut self.stdin else { return };
+    fn flush(&mut self, hub: &Hub) -> bool {
+        let Some(stdin) = &mut self.stdin else {
+            self.queue = Queue::default();
+            return false;
+        };
         let before = self.queue.written;
         let failed = loop {
             let left = self.queue.left();
@@ -102,15 +103,17 @@ impl Server {
                 Err(error) => break Some(IoFailure::from(&error)),
             }
         };
+        let mut due = false;
         if self.queue.written > before {
-            hub.drive(Input::Stdio(self.id, StdioInput::Written(self.queue.written)));
+            due |= hub.drive(Input::Stdio(self.id, StdioInput::Written(self.queue.written)));
         }
         if let Some(failure) = failed {
             self.stdin = None;
-            hub.drive(Input::Stdio(self.id, StdioInput::WriteFailed(failure)));
+            due |= hub.drive(Input::Stdio(self.id, StdioInput::WriteFailed(failure)));
         } else if self.closing && self.queue.is_empty() {
             self.stdin = None;
         }
+        due
     }
 
     /// What is waited for. [`ready`](Self::ready) is told of each in the same order.

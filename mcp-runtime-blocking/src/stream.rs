@@ -36,8 +36,9 @@ struct Waiting {
 }
 
 impl Stream {
-    pub(crate) fn perform(&mut self, hub: &Arc<Hub>, id: ProcessId, output: StdioOutput) {
-        let Some(outbox) = self.open(hub, id) else { return };
+    /// Does one thing, and says whether anything new is to be done.
+    pub(crate) fn perform(&mut self, hub: &Arc<Hub>, id: ProcessId, output: StdioOutput) -> bool {
+        let Some(outbox) = self.open(hub, id) else { return false };
         match output {
             StdioOutput::Write(bytes) => outbox.change(|it| it.bytes.extend_from_slice(&bytes)),
             StdioOutput::CloseStdin => outbox.change(|it| it.closed = true),
@@ -47,6 +48,7 @@ impl Stream {
             }
             _ => {}
         }
+        true
     }
 
     /// Drops both halves. A thread that is blocked in one of them does so when it returns.

@@ -44,33 +44,36 @@ impl Table {
     pub(crate) fn work(&mut self, hub: &Arc<Hub>, waker: &Waker) -> Turn {
         loop {
             let turn = hub.turn(Some(waker), &mut self.work);
-            if self.work.is_empty() {
-                return turn;
-            }
+            let mut due = false;
             while let Some((id, output)) = self.work.pop_front() {
-                match &mut self.stream {
+                due |= match &mut self.stream {
                     Some(stream) => stream.perform(hub, id, output),
                     None => self.perform(hub, id, output),
-                }
+                };
+            }
+            if !due {
+                return turn;
             }
         }
     }
 
-    fn perform(&mut self, hub: &Hub, id: ProcessId, output: StdioOutput) {
+    /// Does one thing, and says whether anything new is to be done.
+    fn perform(&mut self, hub: &Hub, id: ProcessId, output: StdioOutput) -> bool {
         if let StdioOutput::Spawn(command) = &output {
             self.servers.retain(|server| !server.is_over(Duration::ZERO));
             self.servers.extend(Server::launch(hub, id, command));
-            return;
+            return true;
         }
         // What is meant for a process that is gone is dropped.
-        let Some(server) = self.servers.iter_mut().find(|server| server.id == id) else { return };
-        match output {
-            StdioOutput::Write(bytes) => server.write(hub, bytes),
-            StdioOutput::CloseStdin => server.close_stdin(),
-            StdioOutput::Terminate => server.process.terminate(),
-            StdioOutput::Kill => server.process.kill(),
+        let server = self.servers.iter_mut().find(|server| server.id == id);
+        match (server, output) {
+            (Some(server), StdioOutput::Write(bytes)) => return server.write(hub, bytes),
+            (Some(server), StdioOutput::CloseStdin) => server.close_stdin(),
+            (Some(server), StdioOutput::Terminate) => server.process.terminate(),
+            (Some(server), StdioOutput::Kill) => server.process.kill(),
             _ => {}
         }
+        false
     }
 
     /// Waits at most this long for something to happen, and hands it in.
