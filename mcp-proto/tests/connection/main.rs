@@ -13,6 +13,7 @@ mod lines;
 mod meta;
 mod pages;
 mod progress;
+mod scenes;
 mod splits;
 mod stdio;
 mod streams;
