@@ -13,6 +13,7 @@
 mod calls;
 mod client;
 mod handlers;
+mod http;
 mod hub;
 mod methods;
 mod options;
@@ -26,6 +27,7 @@ mod tickets;
 pub use calls::{Job, Step};
 pub use client::{AsyncClient, Driver, Parts};
 pub use handlers::{BoxFuture, HandlerError, Handlers};
+pub use http::{Address, CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, NEXT_ADDRESS, Network, Socket, Via};
 pub use hub::{Exchanges, Host, Hub, Turn, Work};
 pub use options::{CallOptions, OnProgress};
 pub use pending::{CancelHandle, PendingCall};

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::http::Web;
 use super::peer::Peer;
 use super::runtime::{Runtime, Stream, Timer};
-use super::{Hub, Work};
+use super::{Exchanges, Hub, Work};
 use crate::ProcessId;
 use crate::interface::{Input, StdioInput, StdioOutput};
 
@@ -27,6 +28,9 @@ pub(super) struct Performer {
     /// The process that runs. The connection has one at a time: its launch takes the place of the
     /// one before.
     peer: Option<Peer>,
+    exchanges: Exchanges,
+    /// What carries out exchanges, from the first one on.
+    web: Option<Web>,
     buffer: Box<[u8]>,
     timer: Option<Box<dyn Timer>>,
     /// The moment to which the timer is set.
@@ -62,6 +66,8 @@ impl Performer {
             stream,
             work: VecDeque::new(),
             peer: None,
+            exchanges: VecDeque::new(),
+            web: None,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             timer: None,
             armed: None,
@@ -80,22 +86,25 @@ impl Performer {
         }
         for _ in 0..ROUNDS {
             let turn = self.hub.turn(Some(cx.waker()), &mut self.work);
-            let launches = self.work.iter().any(|(_, work)| matches!(work, StdioOutput::Spawn(_)));
-            if by == Who::Caller && (turn.finished || launches) {
+            self.hub.take_exchanges(&mut self.exchanges);
+            if by == Who::Caller && (turn.finished || self.is_for_driver()) {
                 return Outcome::ForDriver;
             }
             if turn.finished {
                 self.peer = None;
+                self.web = None;
                 return Outcome::Finished;
             }
             let mut due = self.perform();
             if turn.at_rest {
                 // A child of the server's may hold on to its pipes; nobody listens any more.
                 self.peer = None;
+                self.web = None;
             }
             if let Some(peer) = &mut self.peer {
                 due |= peer.advance(&self.hub, &mut self.buffer, cx);
             }
+            due |= self.poll_web(cx);
             due |= self.poll_timer(turn.deadline, cx);
             if !due {
                 return Outcome::Pending;
@@ -103,6 +112,21 @@ impl Performer {
         }
         cx.waker().wake_by_ref();
         Outcome::Pending
+    }
+
+    /// Whether something is to be made that belongs to the driver's runtime.
+    fn is_for_driver(&self) -> bool {
+        let launches = self.work.iter().any(|(_, work)| matches!(work, StdioOutput::Spawn(_)));
+        launches || (self.web.is_none() && !self.exchanges.is_empty())
+    }
+
+    /// Carries out exchanges. Whether another turn is due.
+    fn poll_web(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.web.is_none() && !self.exchanges.is_empty() {
+            self.web = Some(Web::new(self.runtime.network()));
+        }
+        let Some(web) = &mut self.web else { return false };
+        web.poll(&self.hub, &mut self.exchanges, &mut self.buffer, cx)
     }
 
     /// Takes all work in hand. Whether another turn is due.
@@ -145,7 +169,9 @@ impl Performer {
     /// Waits for the deadline. Setting a timer costs more than looking at the deadline once too
     /// often, so a timer that is set to an earlier moment stays, and is looked at when it fires.
     fn poll_timer(&mut self, deadline: Option<Duration>, cx: &mut Context<'_>) -> bool {
-        let (Some(at), Some(timer)) = (deadline, &mut self.timer) else {
+        let webs = self.web.as_ref().and_then(Web::poll_timeout);
+        let earliest = deadline.into_iter().chain(webs).min();
+        let (Some(at), Some(timer)) = (earliest, &mut self.timer) else {
             return false;
         };
         if self.armed.is_none_or(|armed| at < armed) {
@@ -156,8 +182,12 @@ impl Performer {
             return false;
         }
         self.armed = None;
-        if at <= self.hub.now().mono {
+        let now = self.hub.now().mono;
+        if deadline.is_some_and(|at| at <= now) {
             self.hub.drive(Input::Timeout);
+        }
+        if let Some(web) = &mut self.web {
+            web.handle_timeout(&self.hub);
         }
         // The timer is to be set again, whatever came of it.
         true

@@ -2,9 +2,10 @@
 
 use core::task::{Context, Poll};
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::http::{Network, NoNetwork};
 use crate::{Command, ExitStatus, IoFailure};
 
 /// An async runtime, as far as a connection needs one.
@@ -20,6 +21,11 @@ pub trait Runtime: Send {
 
     /// Makes a timer.
     fn timer(&mut self) -> Box<dyn Timer>;
+
+    /// The way to servers over HTTP. Without one they cannot be reached.
+    fn network(&mut self) -> Arc<dyn Network> {
+        Arc::new(NoNetwork)
+    }
 }
 
 /// A timer, which fires once each time that it is set.
