@@ -26,8 +26,11 @@ pub use serde_json;
 
 pub use entropy::{Clock, seed};
 pub use http::{
-    HttpSettings, Proxies, Proxy, ProxyChoice, ProxyError, Resolver, Tls, TlsSettings, addresses,
+    HttpSettings, Proxies, Proxy, ProxyChoice, ProxyError, Reach, Resolver, Tls, TlsSettings,
+    addresses,
 };
+#[cfg(unix)]
+pub use http::{is_silent, tune};
 pub use journal::{JOURNAL_LIMIT, JournalWriter};
 pub use methods::IntoArguments;
 pub use options::{ClientOptions, IntoTarget};

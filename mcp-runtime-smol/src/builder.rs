@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_proto::driver::{AsyncClient, Driver, Handlers, Held, Hub, Parts, Stream};
-use mcp_runtime_common::{ClientOptions, IntoTarget};
+use mcp_runtime_common::{ClientOptions, HttpSettings, IntoTarget, Reach};
 
 use crate::runtime::{AsyncIo, stream};
 use crate::{Client, Error};
@@ -45,9 +45,10 @@ impl ClientBuilder {
         hub: Arc<Hub>,
         handlers: Handlers,
         stream: Option<Stream>,
+        http: HttpSettings,
     ) -> (impl Future<Output = Result<Client, Error>> + use<>, Driver) {
         let process = Arc::new(Held::default());
-        let runtime = Box::new(AsyncIo::new(Arc::clone(&process)));
+        let runtime = Box::new(AsyncIo::new(Arc::clone(&process), Reach::new(http)));
         let end = Box::new(move || process.end());
         let (core, driver) = AsyncClient::new(Parts { hub, handlers, runtime, stream, end });
         (Client::ready(core), driver)

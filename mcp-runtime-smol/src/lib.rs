@@ -23,6 +23,7 @@
 
 mod builder;
 mod client;
+mod network;
 mod runtime;
 
 pub use builder::ClientBuilder;

@@ -7,21 +7,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use crate::network::AsyncNet;
 use async_io::{Async, IoSafe};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_proto::driver::{
-    Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf,
+    Held, Launched, Network, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf,
 };
 use mcp_proto::{Command, ExitStatus, IoFailure};
-use mcp_runtime_common::{Process, launch};
+use mcp_runtime_common::{Process, Reach, launch};
 
 pub(crate) struct AsyncIo {
     process: Arc<Held<Process>>,
+    reach: Arc<Reach>,
 }
 
 impl AsyncIo {
-    pub(crate) fn new(process: Arc<Held<Process>>) -> Self {
-        AsyncIo { process }
+    pub(crate) fn new(process: Arc<Held<Process>>, reach: Arc<Reach>) -> Self {
+        AsyncIo { process, reach }
     }
 }
 
@@ -50,6 +52,10 @@ impl Runtime for AsyncIo {
 
     fn timer(&mut self) -> Box<dyn Timer> {
         Box::new(Alarm(async_io::Timer::never()))
+    }
+
+    fn network(&mut self) -> Arc<dyn Network> {
+        Arc::new(AsyncNet(Arc::clone(&self.reach)))
     }
 }
 

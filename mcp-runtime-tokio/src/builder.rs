@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_proto::driver::{AsyncClient, Driver, Handlers, Held, Hub, Parts, Stream};
-use mcp_runtime_common::{ClientOptions, IntoTarget};
+use mcp_runtime_common::{ClientOptions, HttpSettings, IntoTarget, Reach};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::runtime::{Tokio, stream};
@@ -34,9 +34,10 @@ impl ClientBuilder {
         hub: Arc<Hub>,
         handlers: Handlers,
         stream: Option<Stream>,
+        http: HttpSettings,
     ) -> (impl Future<Output = Result<Client, Error>> + use<>, Driver) {
         let process = Arc::new(Held::default());
-        let runtime = Box::new(Tokio::new(Arc::clone(&process)));
+        let runtime = Box::new(Tokio::new(Arc::clone(&process), Reach::new(http)));
         let end = Box::new(move || process.end());
         let (core, driver) = AsyncClient::new(Parts { hub, handlers, runtime, stream, end });
         (Client::ready(core), driver)

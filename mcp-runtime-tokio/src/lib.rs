@@ -22,6 +22,7 @@
 
 mod builder;
 mod client;
+mod network;
 mod runtime;
 
 pub use builder::ClientBuilder;

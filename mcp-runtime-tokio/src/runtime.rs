@@ -7,14 +7,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use crate::network::TokioNet;
 use mcp_proto::driver::{
-    Held, Launched, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf,
+    Held, Launched, Network, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf,
 };
 use mcp_proto::{Command, ExitStatus, IoFailure};
-use mcp_runtime_common::{Process, launch};
+use mcp_runtime_common::{Process, Reach, launch};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// As good as never, and a time that the clock can say.
@@ -22,11 +24,12 @@ const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 pub(crate) struct Tokio {
     process: Arc<Held<Process>>,
+    reach: Arc<Reach>,
 }
 
 impl Tokio {
-    pub(crate) fn new(process: Arc<Held<Process>>) -> Self {
-        Tokio { process }
+    pub(crate) fn new(process: Arc<Held<Process>>, reach: Arc<Reach>) -> Self {
+        Tokio { process, reach }
     }
 }
 
@@ -52,6 +55,10 @@ impl Runtime for Tokio {
 
     fn timer(&mut self) -> Box<dyn Timer> {
         Box::new(Alarm(Box::pin(sleep_until(Instant::now() + FAR))))
+    }
+
+    fn network(&mut self) -> Arc<dyn Network> {
+        Arc::new(TokioNet { reach: Arc::clone(&self.reach), runtime: Handle::current() })
     }
 }
 

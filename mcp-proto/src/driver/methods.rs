@@ -93,7 +93,8 @@ macro_rules! async_client_methods {
 /// `impl ClientBuilder { .. }`:
 /// `async_builder_methods!(Client, IntoTarget, AsyncRead, AsyncWrite);`. The builder has the fields
 /// `options` and `handlers`, and two functions: `spawner`, which gives what spawns a driver, and
-/// `assemble`, which makes a client of a hub, handlers, and perhaps a stream.
+/// `assemble`, which makes a client of a hub, handlers, perhaps a stream, and what the options say
+/// about HTTP.
 #[macro_export]
 macro_rules! async_builder_methods {
     ($client:ident, $target:path, $read:path, $write:path) => {
@@ -144,7 +145,8 @@ macro_rules! async_builder_methods {
             $crate::Error,
         > {
             self.options.config.hears.extend(self.handlers.hears());
-            Ok(Self::assemble(self.options.hub(target)?, self.handlers, None))
+            let hub = self.options.hub(target)?;
+            Ok(Self::assemble(hub, self.handlers, None, self.options.http))
         }
 
         /// The client to come over a byte stream of one's own, and the driver that must be polled
@@ -170,7 +172,9 @@ macro_rules! async_builder_methods {
             W: $write + Send + 'static,
         {
             self.options.config.hears.extend(self.handlers.hears());
-            Ok(Self::assemble(self.options.stream_hub()?, self.handlers, Some(stream(read, write))))
+            let hub = self.options.stream_hub()?;
+            let stream = Some(stream(read, write));
+            Ok(Self::assemble(hub, self.handlers, stream, self.options.http))
         }
     };
 }

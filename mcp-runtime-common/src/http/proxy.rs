@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use mcp_proto::{ApiMisuse, HttpConfig};
 use url::Url;
 
@@ -128,6 +129,15 @@ impl Proxy {
             port: url.port().unwrap_or(80),
             login: login.then(|| (decode(user), decode(password))),
         })
+    }
+}
+
+impl Proxy {
+    /// The value of the header `Proxy-Authorization` (RFC 7617), if there is a login.
+    #[must_use]
+    pub fn authorization(&self) -> Option<String> {
+        let (user, password) = self.login.as_ref()?;
+        Some(format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}"))))
     }
 }
 

@@ -123,6 +123,18 @@ impl Tls {
         ServerName::try_from(String::from(bare))
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
     }
+
+    /// What a handshake that failed means to a host.
+    #[must_use]
+    pub fn explain(error: io::Error) -> io::Error {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        match inner {
+            Some(rustls::Error::InvalidCertificate(why)) => {
+                io::Error::other(format!("the certificate of the server is not accepted: {why}"))
+            }
+            _ => error,
+        }
+    }
 }
 
 impl fmt::Debug for Tls {
