@@ -54,6 +54,8 @@ pub enum TimerReason {
     Exit,
     /// A process that is being closed has not gone within its grace period.
     Grace,
+    /// The server has not taken a notification, or an answer to a request of its own.
+    Taken(crate::ExchangeId),
 }
 
 impl fmt::Display for TimerReason {
@@ -67,6 +69,7 @@ impl fmt::Display for TimerReason {
             TimerReason::Retry(id) => write!(f, "retry of {id}"),
             TimerReason::Exit => f.write_str("exit"),
             TimerReason::Grace => f.write_str("grace"),
+            TimerReason::Taken(id) => write!(f, "{id}"),
         }
     }
 }

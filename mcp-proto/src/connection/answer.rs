@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::Connection;
 use super::calls::{CallState, Step};
 use crate::error::{CloseReason, PaginationFault, PeerError, ServerError};
-use crate::interface::{Output, ResendReason};
+use crate::interface::{Output, Owner, ResendReason};
 use crate::wire::{json_trouble, scan};
 use crate::{CallId, Era, ErrorKind, ProtocolVersion, Raw, Reply, TimerReason};
 
@@ -77,6 +77,8 @@ impl Connection {
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
+        // Each page is a request of its own, with bounds of its own.
+        (call.retries, call.reissued) = (0, false);
         call.pages.bytes += page.len();
         call.pages.all.push(page);
         // Two spellings of one text are one cursor.
@@ -126,6 +128,8 @@ impl Connection {
         if !matches!(call.step, Step::Arrived(_)) || !call.items.is_empty() {
             return;
         }
+        // What the server asked on the call's stream and was not told is asked no more.
+        self.withdraw_all(Owner::Call(id));
         if let Some(CallState { step: Step::Arrived(reply), .. }) = self.calls.remove(id) {
             self.timers.clear(TimerReason::Call(id));
             self.outputs.push_back(Output::Done(id, Ok(*reply)));

@@ -46,8 +46,7 @@ impl Connection {
         };
         if call.erased.options.timeout.is_none() && !self.timers.is_set(TimerReason::Call(id)) {
             call.since = now;
-            let timeout = self.config.call_timeout.unwrap_or(self.transport.call_timeout());
-            self.set_timer(TimerReason::Call(id), timeout);
+            self.set_timer(TimerReason::Call(id), self.call_timeout());
         }
     }
 

@@ -20,6 +20,8 @@ pub(super) struct CallState {
     pub(super) since: Duration,
     /// Something of it was handed to the transport.
     pub(super) sent: bool,
+    /// A request of it that may have run was followed by another.
+    pub(super) in_doubt: bool,
     /// The server was lost before it was sent anything, and it went to the next one.
     pub(super) handed_on: bool,
     pub(super) version_retried: bool,
@@ -70,6 +72,7 @@ impl CallState {
             step: Step::Waiting,
             since,
             sent: false,
+            in_doubt: false,
             handed_on: false,
             version_retried: false,
             reissued: false,

@@ -76,7 +76,11 @@ impl Connection {
         }
         self.timers.clear(TimerReason::Retry(id));
         self.timers.clear(TimerReason::Call(id));
-        let outcome = if call.sent { outcome_of(&kind) } else { Outcome::NotSent };
+        let outcome = match (call.sent, call.in_doubt) {
+            (false, _) => Outcome::NotSent,
+            (true, true) => Outcome::Unknown,
+            (true, false) => outcome_of(&kind),
+        };
         let mut error = self.error(kind, outcome, &call.method);
         if error.is_timeout() {
             error = self.with_hints(error);
@@ -87,9 +91,11 @@ impl Connection {
     /// What may explain that no answer came.
     pub(super) fn with_hints(&self, mut error: Error) -> Error {
         if let Some(last) = self.skipped.last {
+            let http = self.link.is_http();
+            let what = if http { "event(s) of its streams" } else { "line(s) of its stdout" };
             let count = self.skipped.count;
             error = error.note(format!(
-                "{count} line(s) of its stdout were no messages and were skipped (the last: {last})"
+                "{count} {what} were no messages and were skipped (the last: {last})"
             ));
         }
         match self.link.last_words() {
@@ -100,7 +106,7 @@ impl Connection {
 }
 
 /// Whether the server may have done what a call asked for, by how the call ended.
-fn outcome_of(kind: &ErrorKind) -> Outcome {
+pub(super) fn outcome_of(kind: &ErrorKind) -> Outcome {
     let fault = match kind {
         ErrorKind::Server(error) if proves_nothing_ran(error.code) => return Outcome::NotRun,
         ErrorKind::Transport(TransportError::Http(fault)) => fault,

@@ -313,6 +313,10 @@ impl Connection {
                     let happened = self.link.grace_over();
                     self.take_up(happened);
                 }
+                TimerReason::Taken(id) => {
+                    let happened = self.link.not_taken(id);
+                    self.take_up(happened);
+                }
             }
         }
     }
@@ -331,7 +335,13 @@ impl Connection {
     }
 
     fn on_http(&mut self, id: ExchangeId, input: HttpInput<'_>) {
-        if let Link::Http(http) = &mut self.link {
+        if let HttpInput::Body(mut bytes) = input {
+            while let Link::Http(http) = &mut self.link
+                && let Some(happened) = http.read(id, &mut bytes)
+            {
+                self.take_up(happened);
+            }
+        } else if let Link::Http(http) = &mut self.link {
             let happened = http.handle(id, input);
             self.take_up(happened);
         }
@@ -354,6 +364,11 @@ impl Connection {
                 }
                 Happening::Failed(request, failure) => self.on_failure(request, failure),
                 Happening::Delivered(outcome) => self.on_delivered(outcome),
+                Happening::SessionLost => self.renew_session(),
+                Happening::AwaitTaken(id) => {
+                    self.set_timer(TimerReason::Taken(id), self.call_timeout());
+                }
+                Happening::Ended(id) => self.timers.clear(TimerReason::Taken(id)),
                 Happening::AwaitExit => self.set_timer(TimerReason::Exit, EXIT_WAIT),
                 Happening::AwaitGrace(time) => self.set_timer(TimerReason::Grace, time),
                 Happening::Lost(error) => self.on_lost(error),
@@ -391,6 +406,11 @@ impl Connection {
     }
 
     // Small things
+
+    /// How long a call may take that brings no timeout of its own.
+    fn call_timeout(&self) -> Duration {
+        self.config.call_timeout.unwrap_or(self.transport.call_timeout())
+    }
 
     fn set_timer(&mut self, reason: TimerReason, after: Duration) {
         self.timers.set(reason, self.now.mono.saturating_add(after));

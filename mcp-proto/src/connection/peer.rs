@@ -9,6 +9,7 @@ use crate::era::Answered;
 use crate::error::{Limit, PeerError, ServerError};
 use crate::interface::{Answer, Hearing, Item, Owner, Question};
 use crate::model::{Progress, object};
+use crate::transport::http::own_answer;
 use crate::transport::{Origin, Outgoing};
 use crate::wire::jsonrpc::{self, Message, own_id};
 use crate::wire::lines::{Line, bad};
@@ -31,14 +32,13 @@ impl Connection {
                     self.on_message(message, from);
                 }
                 for answers in read.malformed {
-                    let answers = answers.or(from.map(|from| from.request));
-                    self.on_bad(SkipReason::NotAMessage, 0, answers);
+                    self.on_bad(SkipReason::NotAMessage, 0, own_answer(answers, from));
                 }
             }
             Err(text) => {
                 if let Line::Bad { why, bytes, answers } = bad(SkipReason::NotJson, text.as_bytes())
                 {
-                    self.on_bad(why, bytes, answers.or(from.map(|from| from.request)));
+                    self.on_bad(why, bytes, own_answer(answers, from));
                 }
             }
         }

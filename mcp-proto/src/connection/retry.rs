@@ -1,54 +1,57 @@
 //! What becomes of a call whose request has no answer: the few cases in which it is sent again, and
 //! the error in all others.
 
-use super::calls::Step;
+use super::calls::{Pages, Step};
+use super::end::outcome_of;
 use super::{Connection, Phase};
 use crate::interface::{Output, ResendReason};
 use crate::transport::Failure;
-use crate::{CallId, Era, ErrorKind, Event, TimerReason, Transport, TransportError};
+use crate::{CallId, Era, ErrorKind, Event, Outcome, TimerReason, Transport, TransportError};
 
 impl Connection {
     pub(super) fn on_call_failure(&mut self, id: CallId, failure: Failure) {
+        let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
+        let kind = self.error_kind(failure.clone());
         let Some(call) = self.calls.get_mut(id) else { return };
         let idempotent = call.erased.spec.idempotent;
-        let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
+        let doubt = call.in_doubt || outcome_of(&kind) == Outcome::Unknown;
         match failure {
-            // The end of its stream cancels a modern request, and the server knows it.
+            // The end of its stream cancels a modern request, and the server knows it. That counts
+            // once, for any request.
             Failure::Ended | Failure::StreamBroken if modern && !call.reissued => {
-                call.reissued = true;
+                (call.reissued, call.in_doubt) = (true, doubt);
                 self.send_again(id, ResendReason::BrokenModernStream);
             }
+            Failure::StreamBroken if modern => self.end_call(id, kind),
             Failure::SessionGone if idempotent && !call.renewed => {
                 call.renewed = true;
-                self.renew_session();
+                // Cursors of the old session mean nothing in the new one.
+                call.pages = Pages::default();
                 self.send_again(id, ResendReason::NewSession);
             }
-            Failure::SessionGone => {
-                // The next call finds a new session.
-                self.renew_session();
-                self.fail_call(id, failure);
+            _ if failure.is_transient() && idempotent => {
+                call.in_doubt = doubt;
+                self.retry_later(id, kind);
             }
-            _ if failure.is_transient() && idempotent => self.retry_later(id, failure),
-            _ => self.fail_call(id, failure),
+            _ => self.end_call(id, kind),
         }
     }
 
-    fn fail_call(&mut self, id: CallId, failure: Failure) {
-        let kind = match failure {
+    fn error_kind(&self, failure: Failure) -> ErrorKind {
+        match failure {
             Failure::TooLarge => self.too_large(),
             failure => ErrorKind::Transport(TransportError::Http(failure.fault())),
-        };
-        self.end_call(id, kind);
+        }
     }
 
-    fn retry_later(&mut self, id: CallId, failure: Failure) {
+    fn retry_later(&mut self, id: CallId, kind: ErrorKind) {
         let (most, backoff) = match &self.transport {
             Transport::Http(http) => (http.retries, http.backoff),
             _ => (0, std::time::Duration::ZERO),
         };
         let Some(call) = self.calls.get_mut(id) else { return };
         if call.retries >= most {
-            return self.fail_call(id, failure);
+            return self.end_call(id, kind);
         }
         let after = backoff.saturating_mul(1 << call.retries.min(16));
         call.retries += 1;

@@ -202,6 +202,7 @@ impl Connection {
         self.known = Some(Arc::clone(&info));
         self.event(Event::EraDecided { era, version });
         self.phase = Phase::Greeting(Ready { info, protocol_meta }, held);
+        self.greeted_again = false;
         match era {
             Era::Modern => self.on_ready(),
             Era::Legacy => self.greet(),
@@ -260,7 +261,9 @@ impl Connection {
             self.timers.clear(TimerReason::Call(id));
             self.timers.clear(TimerReason::Retry(id));
             if let Some(call) = self.calls.remove(id) {
-                let error = error.clone().of(&self.server, &call.method);
+                // Over HTTP calls may be out while a new session is begun.
+                let outcome = if call.sent { Outcome::Unknown } else { Outcome::NotSent };
+                let error = error.clone().of(&self.server, &call.method).with(outcome);
                 self.outputs.push_back(Output::Done(id, Err(error)));
             }
         }

@@ -59,6 +59,7 @@ impl Start {
             failure,
             Failure::Status { status: 400 | 402 | 404..=499, .. }
                 | Failure::Unusable(_)
+                | Failure::TooLarge
                 | Failure::Ended
                 | Failure::SessionGone
         );

@@ -145,6 +145,11 @@ impl Error {
         self
     }
 
+    pub(crate) fn with(mut self, outcome: Outcome) -> Self {
+        self.inner.outcome = outcome;
+        self
+    }
+
     pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
         self.inner.notes.push(note.into());
         self

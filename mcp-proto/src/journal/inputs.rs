@@ -154,7 +154,7 @@ impl HttpRecord {
     fn of(input: &HttpInput<'_>) -> Self {
         match input {
             HttpInput::Head { status, headers } => {
-                HttpRecord::Head(*status, super::masked_headers(headers))
+                HttpRecord::Head(*status, super::answer_headers(headers))
             }
             HttpInput::Body(bytes) => HttpRecord::Body(Bytes(bytes.to_vec())),
             HttpInput::End => HttpRecord::End,

@@ -5,8 +5,9 @@
 //! `{"at":[mono,unix],"out":…}`, in the order in which they happened; times are nanoseconds. Since
 //! an input is the only thing that changes a connection, [`replay`] is a loop over the lines.
 //!
-//! Values of environment variables and of configured headers are masked, and so are session ids. **Tool arguments and results are readable**, as is
-//! everything else that a server says; the header says so too.
+//! Values of environment variables and of configured headers are masked, and so are session ids.
+//! **Tool arguments and results are readable**, as is everything else that a server says; the
+//! header says so too.
 
 mod inputs;
 mod outputs;
@@ -24,6 +25,7 @@ use sha2::{Digest as _, Sha256};
 pub use replay::{ReplayError, Replayed, replay};
 
 use crate::interface::{Input, Output};
+use crate::wire::headers::is_session_id;
 use crate::{ConnectionConfig, Now, Transport};
 
 /// The version of the format.
@@ -32,6 +34,9 @@ pub const FORMAT: u32 = 1;
 /// How many bytes wait for whoever takes the journal, at most. Beyond it the recording stops with
 /// a line that says so.
 pub const MAX_PENDING_BYTES: usize = 64 * 1024 * 1024;
+
+/// What stands in the place of a secret.
+const MASK: &str = "masked";
 
 const WARNING: &str = "tool arguments and results are readable in this file";
 
@@ -153,16 +158,30 @@ fn derive(seed: [u8; 32], purpose: &str) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Headers whose values are secrets, or may be. What stands in their place is the same in the
-/// recording and in the replay, so that both send it.
-fn masked_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
-    let secret = |name: &str| {
-        ["mcp-session-id", "set-cookie", "authorization"]
-            .iter()
-            .any(|s| name.eq_ignore_ascii_case(s))
-    };
+/// The headers of a request whose values are nobody's secret: the protocol's own. All others are
+/// the host's.
+const PLAIN: [&str; 6] =
+    ["accept", "accept-encoding", "content-type", "mcp-method", "mcp-name", "mcp-protocol-version"];
+
+/// The headers of a request, without the values that may be secrets. A replay has other values in
+/// the same places, and the same text stands for them.
+fn request_headers(headers: &[(String, String)]) -> Vec<(&str, &str)> {
+    let plain = |name: &str| PLAIN.contains(&name);
+    headers.iter().map(|(name, value)| (&**name, if plain(name) { value } else { MASK })).collect()
+}
+
+/// The headers of an answer, without the values that are secrets. A session id that cannot be one
+/// becomes another that cannot: the replay has to refuse it as well.
+fn answer_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     let masked = |(name, value): &(String, String)| {
-        let value = if secret(name) { "masked" } else { value };
+        let is = |secret: &str| name.eq_ignore_ascii_case(secret);
+        let value = if is("mcp-session-id") {
+            if is_session_id(value.trim()) { MASK } else { "" }
+        } else if is("set-cookie") || is("authorization") {
+            MASK
+        } else {
+            value
+        };
         (name.clone(), String::from(value))
     };
     headers.iter().map(masked).collect()

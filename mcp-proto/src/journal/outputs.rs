@@ -45,7 +45,7 @@ fn http(output: &HttpOutput) -> Value {
         HttpOutput::Send(request) => json!({
             "send": request.method,
             "url": request.url,
-            "headers": super::masked_headers(&request.headers),
+            "headers": super::request_headers(&request.headers),
             "body": text(&String::from_utf8_lossy(&request.body)),
         }),
         HttpOutput::Release => json!("release"),

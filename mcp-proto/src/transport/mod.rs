@@ -92,6 +92,12 @@ pub(crate) enum Happening {
     Failed(u64, Failure),
     /// `notifications/initialized` has reached the server, or not.
     Delivered(Result<(), Failure>),
+    /// The server does not know the session any more.
+    SessionLost,
+    /// Wait for the server to take what this exchange carries.
+    AwaitTaken(ExchangeId),
+    /// The exchange has ended.
+    Ended(ExchangeId),
     /// Wait for the other signs of the end.
     AwaitExit,
     /// Wait for the next stage of closing.
@@ -269,6 +275,14 @@ impl Link {
         match self {
             Link::Stdio(stdio) => stdio.grace_over(),
             Link::Http(http) => http.grace_over(),
+        }
+    }
+
+    /// The server has not taken a notification or an answer in time.
+    pub(crate) fn not_taken(&mut self, id: ExchangeId) -> Vec<Happening> {
+        match self {
+            Link::Stdio(_) => Vec::new(),
+            Link::Http(http) => http.not_taken(id),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Newline-delimited messages (specification: basic/transports/stdio).
 
+use super::BOM;
 use super::id_scan::{IdScan, answered_by};
 use crate::event::SkipReason;
 
@@ -149,8 +150,6 @@ impl LineDecoder {
         Line::Bad { why: SkipReason::TooLong, bytes: self.max as u64, answers }
     }
 }
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A line that cannot be parsed, with the call that it answers.
 pub(crate) fn bad(why: SkipReason, line: &[u8]) -> Line {

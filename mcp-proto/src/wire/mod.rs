@@ -7,6 +7,9 @@ pub mod lines;
 pub(crate) mod scan;
 pub mod sse;
 
+/// A byte order mark. Some servers write one at the beginning.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// What is wrong with a JSON text, told by kind and position only: the text itself may be private.
 #[must_use]
 pub fn json_trouble(error: &serde_json::Error) -> String {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::BOM;
 use super::id_scan::{IdScan, answered_by};
 use crate::event::SkipReason;
 
@@ -283,8 +284,6 @@ impl SseDecoder {
         Some(SseEvent { kind, data, id, retry })
     }
 }
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// No name of a field that means anything is longer, with a byte order mark before it.
 const MAX_NAME_BYTES: usize = 8;

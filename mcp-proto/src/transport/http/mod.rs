@@ -4,6 +4,7 @@
 //! Each message is an exchange of its own. This file keeps the table of exchanges and decides what
 //! becomes of each; what is sent is written in `request`, what comes is read in `response`.
 
+mod inflate;
 mod request;
 mod response;
 
@@ -12,12 +13,12 @@ use std::time::Duration;
 
 use url::Url;
 
-use self::response::{Read, Reader};
+use self::response::{End, Read, Reader};
 use super::{Failure, Happening, Origin, Outgoing};
 use crate::config::HttpConfig;
 use crate::interface::{
     HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest, Method, Owner, ResendReason,
-    StatusCode,
+    Sent, StatusCode,
 };
 use crate::{Era, ExchangeId, ProtocolVersion};
 
@@ -38,9 +39,10 @@ pub(crate) struct Http {
     limits: Limits,
     next: u64,
     exchanges: BTreeMap<ExchangeId, Exchange>,
-    /// What `initialize` answered; it counts once the era is decided.
-    offered_session: Option<String>,
-    session: Option<String>,
+    /// The session that `initialize` opened; it counts once the era is decided.
+    offered: Option<String>,
+    session: Option<Session>,
+    sessions: u64,
     agreed: Option<(Era, ProtocolVersion)>,
     open: bool,
 }
@@ -50,12 +52,22 @@ struct Limits {
     message: usize,
 }
 
+/// A legacy session. Two of them are told apart by their number: ids are masked in a journal.
+#[derive(Debug)]
+struct Session {
+    number: u64,
+    id: String,
+}
+
 /// One HTTP exchange.
 #[derive(Debug)]
 struct Exchange {
     carries: Carried,
     owner: Owner,
+    /// What was sent; its body only until the answer begins.
     request: HttpRequest,
+    /// The number of the session that the request named.
+    session: Option<u64>,
     redirects: u8,
     phase: Phase,
 }
@@ -93,8 +105,9 @@ impl Http {
             limits: Limits { message: max_message },
             next: 0,
             exchanges: BTreeMap::new(),
-            offered_session: None,
+            offered: None,
             session: None,
+            sessions: 0,
             agreed: None,
             open: false,
         }
@@ -110,7 +123,7 @@ impl Http {
     }
 
     fn forget_session(&mut self) {
-        self.offered_session = None;
+        self.offered = None;
         self.session = None;
         self.agreed = None;
     }
@@ -118,8 +131,9 @@ impl Http {
     /// The era is decided: what was agreed on goes into the headers from now on.
     pub(crate) fn agreed(&mut self, era: Era, version: ProtocolVersion) {
         self.agreed = Some((era, version));
-        let offered = self.offered_session.take();
-        self.session = offered.filter(|_| era == Era::Legacy);
+        let offered = self.offered.take().filter(|_| era == Era::Legacy);
+        self.sessions += 1;
+        self.session = offered.map(|id| Session { number: self.sessions, id });
     }
 
     // What goes out
@@ -145,17 +159,22 @@ impl Http {
                 (Carried::Reply, Owner::Connection)
             }
         };
-        if matches!(carries, Carried::Request { initialize: true, .. }) {
+        let initialize = matches!(carries, Carried::Request { initialize: true, .. });
+        if initialize {
             // A new session is asked for without the old one.
             self.forget_session();
         }
-        let session = self.session.as_deref();
-        let era = self.agreed.map(|(era, _)| era);
+        // What a server asks before its answer to `initialize` is complete belongs to the session
+        // that the head of that answer has opened.
+        let offered = self.offered.as_deref().filter(|_| carries == Carried::Reply);
+        let session = self.session.as_ref().map(|session| &*session.id).or(offered);
+        let era = if initialize { Some(Era::Legacy) } else { self.agreed.map(|(era, _)| era) };
         let mut request =
             request::post(&self.config, &self.endpoint, era, self.version(&message), session);
         request::standard_headers(&mut request, &message);
         request.body = message.into_body();
-        Some(vec![self.exchange(carries, owner, request, 0)])
+        let session = self.session.as_ref().map(|session| session.number);
+        Some(self.exchange(Exchange::new(carries, owner, request, session)))
     }
 
     /// The version that a message is sent under: its own, before one is agreed on.
@@ -169,19 +188,17 @@ impl Http {
         }
     }
 
-    fn exchange(
-        &mut self,
-        carries: Carried,
-        owner: Owner,
-        request: HttpRequest,
-        redirects: u8,
-    ) -> Happening {
+    /// Begins an exchange. What nobody waits for must still be taken in time.
+    fn exchange(&mut self, exchange: Exchange) -> Vec<Happening> {
         self.next += 1;
         let id = ExchangeId::new(self.next);
-        let send = HttpOutput::Send(Box::new(request.clone()));
-        let phase = Phase::Head;
-        self.exchanges.insert(id, Exchange { carries, owner, request, redirects, phase });
-        Happening::Http(id, owner, send)
+        let send = HttpOutput::Send(Box::new(exchange.request.clone()));
+        let mut all = vec![Happening::Http(id, exchange.owner, send)];
+        if !matches!(exchange.carries, Carried::Request { .. } | Carried::Delete) {
+            all.push(Happening::AwaitTaken(id));
+        }
+        self.exchanges.insert(id, exchange);
+        all
     }
 
     /// The request was answered: the rest of its exchange is not wanted.
@@ -203,30 +220,22 @@ impl Http {
         Some(Happening::Http(*id, exchange.owner, how))
     }
 
-    /// Ends everything. A legacy session is ended too, unless there is no time for it.
+    /// Ends everything. A legacy session is ended too, even one that was only just opened.
     pub(crate) fn close(&mut self) -> Vec<Happening> {
         if !self.open {
             return Vec::new();
         }
         self.open = false;
-        let mut all = Vec::new();
-        for (id, exchange) in &mut self.exchanges {
-            if !matches!(exchange.phase, Phase::Over) {
-                exchange.phase = Phase::Over;
-                all.push(Happening::Http(*id, exchange.owner, HttpOutput::Abort));
-            }
-        }
-        if let (Some(session), Some((era, version))) = (self.session.take(), self.agreed) {
-            let mut request = request::post(
-                &self.config,
-                &self.endpoint,
-                Some(era),
-                Some(version),
-                Some(&session),
-            );
+        let mut all = self.abort_all();
+        let session = self.session.take().map(|session| session.id).or(self.offered.take());
+        if let Some(session) = session {
+            let version = self.agreed.map(|(_, version)| version);
+            let (era, session) = (Some(Era::Legacy), Some(&*session));
+            let mut request = request::post(&self.config, &self.endpoint, era, version, session);
             request.method = Method::Delete;
             request.headers.retain(|(name, _)| name != "content-type");
-            all.push(self.exchange(Carried::Delete, Owner::Connection, request, 0));
+            let (carries, owner) = (Carried::Delete, Owner::Connection);
+            all.extend(self.exchange(Exchange::new(carries, owner, request, None)));
             all.push(Happening::AwaitGrace(DELETE_WAIT));
         }
         self.forget_session();
@@ -238,107 +247,119 @@ impl Http {
 
     /// The end of the session has had its time.
     pub(crate) fn grace_over(&mut self) -> Vec<Happening> {
-        let mut all = Vec::new();
-        for (id, exchange) in &mut self.exchanges {
-            if !matches!(exchange.phase, Phase::Over) {
-                exchange.phase = Phase::Over;
-                all.push(Happening::Http(*id, exchange.owner, HttpOutput::Abort));
-            }
-        }
-        all
+        self.abort_all()
+    }
+
+    fn abort_all(&mut self) -> Vec<Happening> {
+        let open = |(_, exchange): &(_, &mut Exchange)| !matches!(exchange.phase, Phase::Over);
+        let abort = |(id, exchange): (&ExchangeId, &mut Exchange)| {
+            exchange.phase = Phase::Over;
+            Happening::Http(*id, exchange.owner, HttpOutput::Abort)
+        };
+        self.exchanges.iter_mut().filter(open).map(abort).collect()
+    }
+
+    /// A notification or an answer was not taken in time.
+    pub(crate) fn not_taken(&mut self, id: ExchangeId) -> Vec<Happening> {
+        let failure =
+            HttpFailure::new(HttpFailureKind::Aborted, Sent::Some, false, "it took too long");
+        self.give_up(id, Failure::Exchange(failure))
     }
 
     // What comes in
 
-    /// Takes what happened to an exchange.
+    /// Takes bytes of a body from the front of `bytes` until something follows from them. `None`
+    /// when all were taken, or nothing of the exchange is wanted any more.
+    pub(crate) fn read(&mut self, id: ExchangeId, bytes: &mut &[u8]) -> Option<Vec<Happening>> {
+        let exchange = self.exchanges.get_mut(&id)?;
+        let Phase::Body(reader) = &mut exchange.phase else { return None };
+        let read = reader.read(bytes)?;
+        Some(self.on_read(id, read))
+    }
+
+    /// Takes what happened to an exchange, but for bytes.
     pub(crate) fn handle(&mut self, id: ExchangeId, input: HttpInput<'_>) -> Vec<Happening> {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
-        match (&mut exchange.phase, input) {
-            (Phase::Over, HttpInput::End | HttpInput::Failed(_)) => self.ended(id),
-            (_, HttpInput::Failed(failure)) => {
-                let failure = self.end_of(id, failure);
-                self.failed(id, failure)
-            }
-            (Phase::Head, HttpInput::Head { status, headers }) => {
+        match input {
+            HttpInput::Head { status, headers } if matches!(exchange.phase, Phase::Head) => {
                 self.on_head(id, status, &headers)
             }
-            (Phase::Body(reader), HttpInput::Body(bytes)) => {
-                let read = reader.read(bytes);
-                self.on_read(id, read)
+            // A performer that repeats the head has nothing to tell.
+            HttpInput::Head { .. } | HttpInput::Body(_) => Vec::new(),
+            HttpInput::End => {
+                let words = "it ended without an answer";
+                let failure = HttpFailure::new(HttpFailureKind::Closed, Sent::All, false, words);
+                self.on_end(id, End::Complete, failure)
             }
-            (Phase::Body(_), HttpInput::End) => {
-                let phase = std::mem::replace(&mut exchange.phase, Phase::Over);
-                let Phase::Body(reader) = phase else { return Vec::new() };
-                let read = reader.end();
-                let mut all = self.on_read(id, read);
-                all.extend(self.ended(id));
-                all
-            }
-            // A performer that skips the head or repeats it has nothing to tell.
-            _ => Vec::new(),
+            HttpInput::Failed(failure) => self.on_end(id, End::Broken, failure),
         }
     }
 
-    fn on_read(&mut self, id: ExchangeId, read: Vec<Read>) -> Vec<Happening> {
+    /// The performer is done with the exchange. A stream may have brought the answer although it
+    /// has no proper end.
+    fn on_end(&mut self, id: ExchangeId, how: End, failure: HttpFailure) -> Vec<Happening> {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
+        let counts = how == End::Complete || failure.kind != HttpFailureKind::Aborted;
+        let mut all = Vec::new();
+        match std::mem::replace(&mut exchange.phase, Phase::Over) {
+            Phase::Over => {}
+            Phase::Body(reader) if counts && (how == End::Complete || reader.is_stream()) => {
+                for read in reader.end(how) {
+                    all.extend(self.on_read(id, read));
+                }
+            }
+            Phase::Head | Phase::Body(_) => {
+                all.extend(self.tell(id, Failure::Exchange(failure)));
+            }
+        }
+        self.exchanges.remove(&id);
+        all.push(Happening::Ended(id));
+        if self.at_rest() {
+            all.push(Happening::Gone);
+        }
+        all
+    }
+
+    fn on_read(&mut self, id: ExchangeId, read: Read) -> Vec<Happening> {
         let Some(exchange) = self.exchanges.get(&id) else { return Vec::new() };
         let from = match exchange.carries {
             Carried::Request { id, .. } => Some(Origin { request: id, owner: exchange.owner }),
             _ => None,
         };
-        let mut all = Vec::new();
-        for read in read {
-            match read {
-                Read::Message(text) => all.push(Happening::Text(text, from)),
-                Read::Bad { why, bytes, answers } => {
-                    // Whatever is wrong with it, it answers the request of its own exchange.
-                    let answers = answers.or(from.map(|from| from.request));
-                    all.push(Happening::Bad { why, bytes, answers });
-                }
-                Read::Failed(failure) => all.extend(self.failed(id, failure)),
+        match read {
+            Read::Message(text) => vec![Happening::Text(text, from)],
+            Read::Bad { why, bytes, answers } => {
+                vec![Happening::Bad { why, bytes, answers: own_answer(answers, from) }]
             }
-        }
-        all
-    }
-
-    /// How the end of an exchange counts: a modern answer that was to come on an event stream is a
-    /// matter of its own.
-    fn end_of(&self, id: ExchangeId, failure: HttpFailure) -> Failure {
-        let streams = |exchange: &Exchange| match &exchange.phase {
-            Phase::Body(reader) => reader.is_stream(),
-            _ => false,
-        };
-        let closed = failure.kind == HttpFailureKind::Closed;
-        match self.exchanges.get(&id) {
-            Some(exchange) if closed && streams(exchange) => Failure::StreamBroken,
-            _ => Failure::Exchange(failure),
+            Read::Failed(failure) => self.give_up(id, failure),
         }
     }
 
     /// The exchange brings nothing more that counts. If the performer is not done with it, it is
     /// told to be.
-    fn failed(&mut self, id: ExchangeId, failure: Failure) -> Vec<Happening> {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
-        let gone = matches!(failure, Failure::Exchange(_) | Failure::StreamBroken);
-        let over = matches!(exchange.phase, Phase::Over);
-        exchange.phase = Phase::Over;
-        let told = match exchange.carries {
-            Carried::Request { id, .. } => Some(Happening::Failed(id, failure)),
-            Carried::Initialized => Some(Happening::Delivered(Err(failure))),
-            _ => None,
-        };
-        let mut all: Vec<_> = told.into_iter().collect();
-        if gone {
-            all.extend(self.ended(id));
-        } else if !over {
+    fn give_up(&mut self, id: ExchangeId, failure: Failure) -> Vec<Happening> {
+        let mut all = self.tell(id, failure);
+        let exchange = self.exchanges.get_mut(&id);
+        if let Some(exchange) = exchange.filter(|it| !matches!(it.phase, Phase::Over)) {
+            exchange.phase = Phase::Over;
             all.push(Happening::Http(id, exchange.owner, HttpOutput::Abort));
         }
         all
     }
 
-    /// The performer is done with the exchange.
-    fn ended(&mut self, id: ExchangeId) -> Vec<Happening> {
-        self.exchanges.remove(&id);
-        if self.at_rest() { vec![Happening::Gone] } else { Vec::new() }
+    /// Tells whoever waits for what the exchange carries that there will be no answer.
+    fn tell(&mut self, id: ExchangeId, failure: Failure) -> Vec<Happening> {
+        let Some(exchange) = self.exchanges.get(&id) else { return Vec::new() };
+        // Others who notice that it is gone find a new session already, or one that begins.
+        let current = self.session.as_ref().map(|session| session.number);
+        let lost = matches!(failure, Failure::SessionGone) && exchange.session == current;
+        let told = match exchange.carries {
+            Carried::Request { id, .. } => Happening::Failed(id, failure),
+            Carried::Initialized => Happening::Delivered(Err(failure)),
+            _ => return Vec::new(),
+        };
+        let lost = lost.then_some(Happening::SessionLost);
+        lost.into_iter().chain([told]).collect()
     }
 
     fn on_head(
@@ -347,20 +368,21 @@ impl Http {
         status: StatusCode,
         headers: &[(String, String)],
     ) -> Vec<Happening> {
-        let with_session = self.session.is_some();
-        let limit = self.limits.message;
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
         if (300..400).contains(&status.0) {
             return self.on_redirect(id, status, headers);
         }
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
+        exchange.request.body = Vec::new();
         match exchange.carries {
             Carried::Request { initialize, .. } => {
                 if initialize && status.is_success() {
-                    self.offered_session = response::session(headers);
+                    self.offered = response::session(headers);
                 }
-                let session = with_session && !initialize;
-                exchange.phase =
-                    Phase::Body(Box::new(Reader::new(status, headers, session, limit)));
+                let session = exchange.session.is_some();
+                match Reader::new(status, headers, session, self.limits.message) {
+                    Ok(reader) => exchange.phase = Phase::Body(Box::new(reader)),
+                    Err(failure) => return self.give_up(id, failure),
+                }
                 Vec::new()
             }
             // Any success will do, and any body is ignored: deployed servers send all kinds.
@@ -387,27 +409,42 @@ impl Http {
     ) -> Vec<Happening> {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
         let location = response::header(headers, "location").unwrap_or_default();
-        let target = Url::parse(&exchange.request.url).and_then(|base| base.join(location));
-        let within = |target: &Url| target.origin() == self.endpoint.origin();
-        let follow = matches!(status.0, 307 | 308) && exchange.redirects < MAX_REDIRECTS;
-        match target {
-            Ok(target) if follow && within(&target) => {
-                let mut request = exchange.request.clone();
-                request.url = target.to_string();
-                let (carries, owner) = (exchange.carries.clone(), exchange.owner);
-                let redirects = exchange.redirects + 1;
-                exchange.phase = Phase::Over;
-                let mut all = vec![Happening::Http(id, owner, HttpOutput::Release)];
-                if let Carried::Request { id, .. } = carries {
-                    all.push(Happening::Resent(id, ResendReason::Redirect));
-                }
-                all.push(self.exchange(carries, owner, request, redirects));
-                all
-            }
-            _ => {
-                let to = crate::text::excerpt(location);
-                self.failed(id, Failure::Redirect { status: status.0, to })
-            }
+        let follows = matches!(status.0, 307 | 308) && exchange.redirects < MAX_REDIRECTS;
+        let Some(url) = follows.then(|| within(&exchange.request.url, location)).flatten() else {
+            let to = crate::text::excerpt(location);
+            return self.give_up(id, Failure::Redirect { status: status.0, to });
+        };
+        let (carries, owner) = (exchange.carries.clone(), exchange.owner);
+        let request = HttpRequest { url, ..exchange.request.clone() };
+        let mut next = Exchange::new(carries.clone(), owner, request, exchange.session);
+        next.redirects = exchange.redirects + 1;
+        exchange.phase = Phase::Over;
+        let mut all = vec![Happening::Http(id, owner, HttpOutput::Release)];
+        if let Carried::Request { id, .. } = carries {
+            all.push(Happening::Resent(id, ResendReason::Redirect));
         }
+        all.extend(self.exchange(next));
+        all
     }
+}
+
+impl Exchange {
+    fn new(carries: Carried, owner: Owner, request: HttpRequest, session: Option<u64>) -> Self {
+        Exchange { carries, owner, request, session, redirects: 0, phase: Phase::Head }
+    }
+}
+
+/// What a message answers that came on the exchange of a request: that request, if anything. Which
+/// id it names is no matter.
+pub(crate) fn own_answer(answers: Option<u64>, from: Option<Origin>) -> Option<u64> {
+    answers.map(|named| from.map_or(named, |from| from.request))
+}
+
+/// Where a redirect leads, if that is within the origin.
+fn within(url: &str, location: &str) -> Option<String> {
+    let base = Url::parse(url).ok()?;
+    let mut target = base.join(location).ok().filter(|_| !location.is_empty())?;
+    target.set_fragment(None);
+    let anonymous = target.username().is_empty() && target.password().is_none();
+    (anonymous && target.origin() == base.origin()).then(|| String::from(target))
 }

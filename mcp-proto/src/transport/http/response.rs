@@ -1,19 +1,16 @@
 //! What comes back: bodies of every kind, bounded and read as they come in.
 
-use std::io::Write as _;
-
-use flate2::write::MultiGzDecoder;
-
 use super::super::Failure;
+use super::inflate::Inflate;
 use crate::event::SkipReason;
 use crate::interface::StatusCode;
+use crate::wire::id_scan::answered_by;
+use crate::wire::jsonrpc::{self, Message};
 use crate::wire::sse::{SseData, SseDecoder};
-use crate::wire::{headers, jsonrpc};
+use crate::wire::{BOM, headers};
 
 /// How much of the body of an error answer is read.
 const MAX_ERROR_BODY: usize = 64 * 1024;
-/// How much is inflated at once: what a few bytes become must not be there all at once.
-const INFLATE_STEP: usize = 4 * 1024;
 
 /// Reads one body.
 #[derive(Debug)]
@@ -24,8 +21,7 @@ pub(super) struct Reader {
     challenge: Option<String>,
     limit: usize,
     content: Content,
-    /// `Content-Encoding: gzip`.
-    inflater: Option<MultiGzDecoder<Vec<u8>>>,
+    coding: Coding,
 }
 
 #[derive(Debug)]
@@ -34,8 +30,17 @@ enum Content {
     Whole { body: Vec<u8>, named: Option<String> },
     /// An event stream.
     Events(Box<SseDecoder>),
-    /// The body of an error answer.
-    Error(Vec<u8>),
+    /// The body of an error answer, which may be an event stream.
+    Error { body: Vec<u8>, events: bool },
+}
+
+/// How the body is coded.
+#[derive(Debug)]
+enum Coding {
+    Plain,
+    Gzip(Box<Inflate>),
+    /// In a way that was not asked for and cannot be undone.
+    Unknown,
 }
 
 /// What reading has brought.
@@ -52,6 +57,14 @@ pub(super) enum Read {
     Failed(Failure),
 }
 
+/// How a body has come to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Complete,
+    /// The connection broke.
+    Broken,
+}
+
 pub(crate) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value.trim())
@@ -63,82 +76,93 @@ pub(super) fn session(all: &[(String, String)]) -> Option<String> {
 }
 
 impl Reader {
+    /// A reader for the answer with this head.
+    ///
+    /// # Errors
+    /// When its body cannot be read.
     pub(super) fn new(
         status: StatusCode,
         all: &[(String, String)],
         session: bool,
         limit: usize,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let kind = header(all, "content-type");
+        let events = kind.is_some_and(|kind| headers::is_media_type(kind, "text/event-stream"));
         let content = if !status.is_success() {
-            Content::Error(Vec::new())
-        } else if kind.is_some_and(|kind| headers::is_media_type(kind, "text/event-stream")) {
+            Content::Error { body: Vec::new(), events }
+        } else if events {
             Content::Events(Box::new(SseDecoder::new(limit)))
         } else {
             let json = kind.is_some_and(|kind| headers::is_media_type(kind, "application/json"));
-            let named = kind.filter(|_| !json).map(crate::text::excerpt);
+            let named = kind.filter(|kind| !json && !kind.is_empty()).map(crate::text::excerpt);
             Content::Whole { body: Vec::new(), named }
         };
-        let gzip = header(all, "content-encoding").is_some_and(|c| c.eq_ignore_ascii_case("gzip"));
-        Reader {
-            status,
-            session,
-            challenge: header(all, "www-authenticate").map(String::from),
-            limit,
-            content,
-            inflater: gzip.then(|| MultiGzDecoder::new(Vec::new())),
-        }
+        let named = header(all, "content-encoding").unwrap_or("identity").to_ascii_lowercase();
+        let coding = match &*named {
+            "" | "identity" => Coding::Plain,
+            "gzip" | "x-gzip" => Coding::Gzip(Box::new(Inflate::new())),
+            _ if !status.is_success() => Coding::Unknown,
+            _ => {
+                let what = format!("a body with the coding {:?}", crate::text::excerpt(&named));
+                return Err(Failure::Unusable(what));
+            }
+        };
+        let challenge = header(all, "www-authenticate").map(String::from);
+        Ok(Reader { status, session, challenge, limit, content, coding })
     }
 
     pub(super) fn is_stream(&self) -> bool {
         matches!(self.content, Content::Events(_))
     }
 
-    pub(super) fn read(&mut self, bytes: &[u8]) -> Vec<Read> {
-        let mut all = Vec::new();
-        let Some(inflater) = &mut self.inflater else {
-            self.content.take(bytes, self.limit, &mut all);
-            return all;
+    /// Takes bytes from the front of `input` until they bring something. `None` when all were taken.
+    pub(super) fn read(&mut self, input: &mut &[u8]) -> Option<Read> {
+        let inflate = match &mut self.coding {
+            Coding::Plain => return self.content.take(input, self.limit),
+            Coding::Gzip(inflate) => inflate,
+            Coding::Unknown => return None,
         };
-        // A few bytes at a time: gzip makes at most about a thousand of one, so what is there at
-        // once stays bounded, and so does what the content keeps.
-        for step in bytes.chunks(INFLATE_STEP) {
-            if inflater.write_all(step).and_then(|()| inflater.flush()).is_err() {
-                all.push(unusable("a body that is said to be gzip and is not"));
-                return all;
+        loop {
+            let mut ready = inflate.ready();
+            let read = self.content.take(&mut ready, self.limit);
+            let left = ready.len();
+            inflate.keep(left);
+            if read.is_some() {
+                return read;
             }
-            let inflated = std::mem::take(inflater.get_mut());
-            self.content.take(&inflated, self.limit, &mut all);
-            if matches!(all.last(), Some(Read::Failed(_))) {
-                return all;
+            if !inflate.step(input) {
+                // The status of an error answer counts, whatever its body is.
+                let counts = inflate.is_broken() && !matches!(self.content, Content::Error { .. });
+                return counts.then(|| unusable("a body that is said to be gzip and is not"));
             }
         }
-        all
     }
 
-    /// The body is complete. Last comes the failure that it is for a request which nothing in it
-    /// has answered.
-    pub(super) fn end(mut self) -> Vec<Read> {
+    /// The body has come to its end. Last comes the failure that it is for a request which nothing
+    /// in it has answered.
+    pub(super) fn end(mut self, how: End) -> Vec<Read> {
         let mut all = Vec::new();
-        if let Some(inflater) = self.inflater.take() {
-            match inflater.finish() {
-                Ok(rest) => self.content.take(&rest, self.limit, &mut all),
-                Err(_) => {
-                    all.push(unusable("a gzip body that is cut off"));
-                    return all;
-                }
-            }
+        let mut complete = true;
+        if let Coding::Gzip(inflate) = self.coding {
+            let (rest, whole) = inflate.finish();
+            complete = whole;
+            let mut rest = &*rest;
+            all.extend(std::iter::from_fn(|| self.content.take(&mut rest, self.limit)));
         }
         match self.content {
             Content::Events(mut decoder) => {
                 // A last event without its blank line is no event; but if it is the answer, it is.
-                if let Some(SseData::Text(text)) = decoder.finish().map(|event| event.data) {
+                let last = decoder.finish().map(|event| event.data);
+                if let Some(SseData::Text(text)) = last.filter(is_answer) {
                     all.push(Read::Message(text));
                 }
-                all.push(Read::Failed(Failure::Ended));
+                let broken = how == End::Broken;
+                all.push(Read::Failed(if broken { Failure::StreamBroken } else { Failure::Ended }));
             }
+            Content::Whole { .. } if !complete => all.push(unusable("a gzip body that is cut off")),
             Content::Whole { body, named } => all.extend(whole(body, named.as_deref())),
-            Content::Error(body) => {
+            Content::Error { body, events } => {
+                let body = if events { first_event(&body) } else { body };
                 all.push(error_answer(self.status, self.session, self.challenge, &body));
             }
         }
@@ -146,25 +170,52 @@ impl Reader {
     }
 }
 
+fn is_answer(data: &SseData) -> bool {
+    let SseData::Text(text) = data else { return false };
+    let answers = |message: &Message| matches!(message, Message::Response { .. });
+    jsonrpc::read(text.clone()).is_ok_and(|read| read.messages.iter().any(answers))
+}
+
+/// The data of the first event that carries a message.
+fn first_event(mut body: &[u8]) -> Vec<u8> {
+    let mut decoder = SseDecoder::new(MAX_ERROR_BODY);
+    let mut events = std::iter::from_fn(|| decoder.decode(&mut body).or_else(|| decoder.finish()));
+    events
+        .find_map(|event| match event.data {
+            SseData::Text(ref text) if event.is_message() => Some(text.clone().into_bytes()),
+            _ => None,
+        })
+        .unwrap_or_default()
+}
+
 fn unusable(what: impl Into<String>) -> Read {
     Read::Failed(Failure::Unusable(what.into()))
 }
 
 /// A body that is complete: a message, whatever its type says, or nothing of use.
-fn whole(body: Vec<u8>, named: Option<&str>) -> Vec<Read> {
+fn whole(mut body: Vec<u8>, named: Option<&str>) -> Vec<Read> {
     let kind = named.map(|kind| format!(" of the type {kind:?}")).unwrap_or_default();
-    let start = body.trim_ascii_start();
+    let start = body.strip_prefix(BOM).unwrap_or(&body).trim_ascii_start();
     if start.is_empty() {
         return vec![unusable(format!("an empty answer{kind}"))];
     }
-    if named.is_some() && !start.starts_with(b"{") && !start.starts_with(b"[") {
-        return vec![unusable(format!("an answer{kind}"))];
+    if !start.starts_with(b"{") && !start.starts_with(b"[") {
+        let what = named.map_or_else(
+            || String::from("an answer that is not JSON"),
+            |_| format!("an answer{kind}"),
+        );
+        return vec![unusable(what)];
+    }
+    let blank = body.len() - start.len();
+    if blank > 0 {
+        body.drain(..blank);
     }
     let message = match String::from_utf8(body) {
         Ok(text) => Read::Message(text),
         Err(error) => {
-            let bytes = error.as_bytes().len() as u64;
-            Read::Bad { why: SkipReason::NotUtf8, bytes, answers: None }
+            let bytes = error.as_bytes();
+            let (why, answers) = (SkipReason::NotUtf8, answered_by(bytes));
+            Read::Bad { why, bytes: bytes.len() as u64, answers }
         }
     };
     vec![message, unusable("an answer that does not answer the request")]
@@ -188,31 +239,36 @@ fn error_answer(status: StatusCode, session: bool, challenge: Option<String>, bo
 }
 
 impl Content {
-    fn take(&mut self, mut bytes: &[u8], limit: usize, all: &mut Vec<Read>) {
+    /// Takes bytes from the front of `input` until they bring something.
+    fn take(&mut self, input: &mut &[u8], limit: usize) -> Option<Read> {
         match self {
-            Content::Events(decoder) => {
-                while let Some(event) = decoder.decode(&mut bytes) {
-                    let is_message = event.is_message();
-                    match event.data {
-                        _ if !is_message => {}
-                        SseData::None => {}
-                        SseData::Text(text) => all.push(Read::Message(text)),
-                        SseData::Bad { why, bytes, answers } => {
-                            all.push(Read::Bad { why, bytes, answers });
-                        }
+            Content::Events(decoder) => loop {
+                let event = decoder.decode(input)?;
+                if !event.is_message() {
+                    continue;
+                }
+                match event.data {
+                    SseData::None => {}
+                    SseData::Text(text) => return Some(Read::Message(text)),
+                    SseData::Bad { why, bytes, answers } => {
+                        return Some(Read::Bad { why, bytes, answers });
                     }
                 }
-            }
+            },
             Content::Whole { body, .. } => {
-                if body.len() + bytes.len() > limit {
-                    all.push(Read::Failed(Failure::TooLarge));
-                } else {
-                    body.extend_from_slice(bytes);
+                let bytes = std::mem::take(input);
+                if bytes.len() > limit - body.len() {
+                    *body = Vec::new();
+                    return Some(Read::Failed(Failure::TooLarge));
                 }
+                body.extend_from_slice(bytes);
+                None
             }
-            Content::Error(body) => {
+            Content::Error { body, .. } => {
+                let bytes = std::mem::take(input);
                 let room = MAX_ERROR_BODY.saturating_sub(body.len());
                 body.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+                None
             }
         }
     }

@@ -1,0 +1,7 @@
+//! Scenes of a connection over HTTP: a virtual clock, a scripted performer, and what must hold at
+//! every step.
+
+mod support;
+
+mod answers;
+mod foreign;
