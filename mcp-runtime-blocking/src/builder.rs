@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mcp_proto::driver::{HandlerError, Hub};
-use mcp_proto::{Error, Raw};
+use mcp_proto::{Error, Raw, Target};
 use mcp_runtime_common::{ClientOptions, IntoTarget, mcp_client_settings};
 use serde_json::{Map, Value};
 
 use crate::Client;
 use crate::callbacks::Callbacks;
-use crate::shared::Shared;
+use crate::shared::{Reach, Shared};
 use crate::stream::Stream;
 use crate::wake::OnWake;
 
@@ -86,8 +86,13 @@ impl ClientBuilder {
     /// When a setting cannot work, the target names no server, or none that can be spoken with.
     pub fn connect(mut self, target: impl IntoTarget) -> Result<Client, Error> {
         self.options.config.hears.extend(self.callbacks.hears());
+        let target = target.into_target().map_err(|wrong| Error::validation(wrong.to_string()))?;
+        let reach = match &target {
+            Target::Http(_) => Reach::Http(self.options.http.clone()),
+            _ => Reach::Process,
+        };
         let hub = self.options.hub(target)?;
-        self.assemble(hub, None)
+        self.assemble(hub, reach)
     }
 
     /// Speaks with a server over a byte stream of one's own. See [`Client::over`].
@@ -101,11 +106,11 @@ impl ClientBuilder {
     ) -> Result<Client, Error> {
         self.options.config.hears.extend(self.callbacks.hears());
         let hub = self.options.stream_hub()?;
-        self.assemble(hub, Some(Stream::Silent(Box::new(read), Box::new(write))))
+        self.assemble(hub, Reach::Stream(Stream::Silent(Box::new(read), Box::new(write))))
     }
 
-    fn assemble(self, hub: Arc<Hub>, stream: Option<Stream>) -> Result<Client, Error> {
-        let shared = Shared::new(hub, stream, self.callbacks, self.background, self.on_wake);
+    fn assemble(self, hub: Arc<Hub>, reach: Reach) -> Result<Client, Error> {
+        let shared = Shared::new(hub, reach, self.callbacks, self.background, self.on_wake);
         Client::ready(shared.map_err(|error| Error::validation(error.to_string()))?)
     }
 }

@@ -106,7 +106,7 @@ impl Client {
         let (options, progress) = options.split();
         let begin = || shared.hub.begin(operation, options, false);
         let call = shared.callbacks.begin(progress, begin).map_err(refused)?;
-        shared.seat.work();
+        shared.work();
         Ok(PendingCall::new(self.clone(), call))
     }
 
@@ -150,7 +150,7 @@ impl Client {
     /// [`closed`](Self::closed) does.
     pub fn disconnect(&self) {
         self.shared().hub.disconnect();
-        self.shared().seat.work();
+        self.shared().work();
     }
 
     /// Waits until nothing runs any more, and says why. A connection that rests is there already.
@@ -163,9 +163,7 @@ impl Client {
     /// end by itself is asked to after 2 s, and made to after 2 s more. Calls that still wait end
     /// with an error at once. Closing again, or from several threads, does no harm.
     pub fn close(&self) {
-        let shared = self.shared();
-        shared.hub.close();
-        shared.wait(Manner::Caller, None, |cx| shared.hub.poll_ended(cx));
+        self.shared().close();
     }
 }
 

@@ -25,7 +25,9 @@
 mod builder;
 mod callbacks;
 mod client;
+mod http;
 mod pending;
+mod pipes;
 mod seat;
 mod server;
 mod shared;

@@ -1,8 +1,6 @@
-//! What all clones of a client share, and the two threads that work for it.
+//! What all clones of a client share, and the thread that runs the host's jobs.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
@@ -10,66 +8,67 @@ use std::time::Duration;
 
 use mcp_proto::driver::{Hub, Job, OnProgress, Step};
 use mcp_proto::{Answer, CallId, CloseReason, Error, Input, Mailbox, Reply};
+use mcp_runtime_common::{DROP_GRACE, HttpSettings};
 
 use crate::Background;
 use crate::callbacks::{Callbacks, show};
-use crate::seat::{Left, Manner, Seat};
+use crate::http::{Exchange, Http};
+use crate::pipes::Pipes;
+use crate::seat::Manner;
 use crate::stream::Stream;
-use crate::table::Table;
-use crate::wake::{Bell, OnWake, Parker, lock};
-
-/// How long the seat stays empty before the helper takes it: long enough that callers who come one
-/// after the other never meet it, and short for a server that waits for a pong.
-const IDLE: Duration = Duration::from_millis(2);
+use crate::wake::{OnWake, Parker, lock};
 
 pub(crate) struct Shared {
     pub(crate) hub: Arc<Hub>,
-    pub(crate) seat: Seat,
+    way: Way,
     pub(crate) callbacks: Callbacks,
     pub(crate) background: Background,
     /// The host's function, for calls that nobody waits in.
     pub(crate) on_wake: Option<Waker>,
-    helper: Helper,
     /// The thread that runs jobs, once there was one.
     handler: Mutex<Option<Waker>>,
     /// Tells of jobs while there is no such thread.
     bell: Waker,
 }
 
-#[derive(Default)]
-struct Helper {
-    parker: Arc<Parker>,
-    /// It sleeps until it is woken, because a caller sits for long.
-    asleep: AtomicBool,
-    ended: AtomicBool,
+/// What moves the bytes.
+enum Way {
+    Pipes(Arc<Pipes>),
+    Http(Arc<Http>),
+}
+
+/// How the server is reached.
+pub(crate) enum Reach {
+    Process,
+    Stream(Stream),
+    Http(HttpSettings),
 }
 
 impl Shared {
     pub(crate) fn new(
         hub: Arc<Hub>,
-        stream: Option<Stream>,
+        reach: Reach,
         callbacks: Callbacks,
         background: Background,
         on_wake: Option<OnWake>,
     ) -> io::Result<Arc<Self>> {
-        let alone = background == Background::Never;
-        let bell = Bell::new(on_wake.clone().filter(|_| alone))?;
-        let seat = Seat::new(Arc::clone(&hub), alone, Table::new(stream), bell);
+        let host = on_wake.clone();
+        let to = Arc::clone(&hub);
+        let way = match reach {
+            Reach::Process => Way::Pipes(Pipes::new(to, None, background, host)?),
+            Reach::Stream(stream) => Way::Pipes(Pipes::new(to, Some(stream), background, host)?),
+            Reach::Http(settings) => Way::Http(Http::new(to, settings, background, host)?),
+        };
         let shared = Arc::new_cyclic(|shared| Shared {
             hub,
-            seat,
+            way,
             callbacks,
             background,
             on_wake: on_wake.map(|host| Waker::from(Arc::new(HostWake(host)))),
-            helper: Helper::default(),
             handler: Mutex::default(),
             bell: Waker::from(Arc::new(JobBell(Weak::clone(shared)))),
         });
         shared.look_for_jobs();
-        if background == Background::Helper {
-            let helper = Arc::clone(&shared);
-            thread::Builder::new().name(String::from("mcp-helper")).spawn(move || helper.help())?;
-        }
         Ok(shared)
     }
 
@@ -80,9 +79,18 @@ impl Shared {
         until: Option<Duration>,
         poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Option<T> {
-        let value = self.seat.wait(manner, until, || _ = self.run_jobs(), poll);
-        self.rouse_helper();
-        value
+        let errand = || _ = self.run_jobs();
+        match &self.way {
+            Way::Pipes(pipes) => pipes.wait(manner, until, errand, poll),
+            Way::Http(http) => http.wait(manner, until, errand, poll),
+        }
+    }
+
+    /// Does at once what is wanted of the server, where nobody else would do so soon.
+    pub(crate) fn work(&self) {
+        if let Way::Pipes(pipes) = &self.way {
+            pipes.work();
+        }
     }
 
     /// Sees a call through to its end, on the thread that made it.
@@ -91,19 +99,41 @@ impl Shared {
         id: CallId,
         mut progress: Option<OnProgress>,
     ) -> Result<Reply, Error> {
+        let mut exchange = None;
         loop {
-            let step = self.wait(Manner::Caller, None, |cx| self.hub.poll_step(id, cx));
-            match step {
+            match self.next_step(id, &mut exchange) {
                 Some(Step::Done(done)) => return done,
                 Some(Step::Item(item)) => show(&mut progress, *item),
                 Some(Step::Ask(id, question)) => {
                     self.hub.answer(id, self.callbacks.answer(question));
+                }
+                Some(Step::Exchange(ticket)) => {
+                    if let Way::Http(http) = &self.way {
+                        exchange = Some(http.exchange(ticket));
+                    }
                 }
                 // A handler that runs cannot be stopped, and has run by now.
                 Some(_) => {}
                 None => return Err(Error::driver_gone(true)),
             }
         }
+    }
+
+    /// The next step of a call. What comes before it is performed here, if it is this thread's.
+    fn next_step(&self, id: CallId, exchange: &mut Option<Exchange>) -> Option<Step> {
+        if let Way::Http(http) = &self.way {
+            loop {
+                let step = self.hub.take_step(id);
+                if step.is_some() {
+                    return step;
+                }
+                let Some(running) = exchange else { break };
+                if !running.advance(http) {
+                    *exchange = None;
+                }
+            }
+        }
+        self.wait(Manner::Caller, None, |cx| self.hub.poll_step(id, cx))
     }
 
     /// Waits until nothing runs any more.
@@ -145,7 +175,10 @@ impl Shared {
     /// Sees to it that a job that waits is run.
     fn look_for_jobs(self: &Arc<Self>) {
         if self.background == Background::Never {
-            return self.seat.send_on_errand();
+            return match &self.way {
+                Way::Pipes(pipes) => pipes.send_on_errand(),
+                Way::Http(http) => http.send_on_errand(),
+            };
         }
         let mut thread = lock(&self.handler);
         if let Some(thread) = &*thread {
@@ -184,55 +217,28 @@ impl Shared {
         }
     }
 
-    /// The helper's thread: it sits while nobody else does.
-    fn help(&self) {
-        let helper = &self.helper;
-        while !helper.ended.load(Ordering::SeqCst) {
-            let before = self.seat.sittings.load(Ordering::Relaxed);
-            helper.parker.park(Some(IDLE));
-            if self.seat.sittings.load(Ordering::Relaxed) != before {
-                continue;
-            }
-            let Some(table) = self.seat.take() else {
-                self.doze();
-                continue;
-            };
-            let never = |_: &mut Context<'_>| Poll::<()>::Pending;
-            let sit = || self.seat.sit(table, Manner::Guest, None, never);
-            // A subscriber of the host's that panics must not take the helper with it.
-            if let Ok(Left::Finished) = catch_unwind(AssertUnwindSafe(sit)) {
-                return;
-            }
-        }
-    }
-
-    /// A caller sits for long: sleeps until it leaves.
-    fn doze(&self) {
-        let helper = &self.helper;
-        helper.parker.clear();
-        helper.asleep.store(true, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        let free = self.seat.take().is_some();
-        if !free && !helper.ended.load(Ordering::SeqCst) {
-            helper.parker.park(None);
-        }
-        helper.asleep.store(false, Ordering::SeqCst);
-        helper.parker.clear();
-    }
-
-    fn rouse_helper(&self) {
-        fence(Ordering::SeqCst);
-        if self.helper.asleep.load(Ordering::SeqCst) {
-            self.helper.parker.wake_by_ref();
+    /// Ends the connection for good, and waits until nothing is left of it.
+    pub(crate) fn close(&self) {
+        self.hub.close();
+        self.wait(Manner::Caller, None, |cx| self.hub.poll_ended(cx));
+        if let Way::Http(http) = &self.way {
+            http.let_go();
         }
     }
 
     /// Ends everything: the last client is dropped.
     pub(crate) fn end(&self) {
-        self.helper.ended.store(true, Ordering::SeqCst);
-        self.helper.parker.wake_by_ref();
         self.hub.close();
-        self.seat.end();
+        match &self.way {
+            Way::Pipes(pipes) => pipes.end(),
+            Way::Http(http) => {
+                // A session may be ended in this time.
+                let until = self.hub.now().mono + DROP_GRACE;
+                let ended = |cx: &mut Context<'_>| self.hub.poll_ended(cx);
+                http.wait(Manner::Caller, Some(until), || {}, ended);
+                http.end();
+            }
+        }
         self.hub.driver_gone();
     }
 }

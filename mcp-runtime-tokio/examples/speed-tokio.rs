@@ -1,5 +1,6 @@
 //! Sequential calls a second through the client, beside a bare loop on the same runtime that moves
-//! the same bytes: `speed-tokio [ROUNDS [CALLS]]`. Run it on one core, such as with `taskset -c 0`.
+//! the same bytes: `speed-tokio [ROUNDS [CALLS]]`. Run it on one core, such as with
+//! `taskset -c 0`.
 
 #[path = "../../mcp-runtime-smol/examples/speed-smol/server.rs"]
 mod server;
@@ -7,66 +8,57 @@ mod server;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
-use mcp_runtime_tokio::{Client, Command as Target, Error};
+use mcp_runtime_tokio::Client;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 
-use server::{REQUEST, SERVE, Stretch};
+use server::{Asked, Cost, REQUEST, measure};
 
 fn main() {
-    let mut args = std::env::args().skip(1).peekable();
-    if args.peek().is_some_and(|arg| arg == SERVE) {
-        return server::serve();
-    }
-    let mut number = |default| args.next().and_then(|arg| arg.parse().ok()).unwrap_or(default);
-    let (rounds, calls) = (number(7), number(20_000));
-    let program = std::env::current_exe().expect("the path of this program");
-    let program = program.to_str().expect("a path that is text");
+    let Some(asked) = Asked::read() else { return };
     let current = Builder::new_current_thread().enable_all().build().expect("a runtime");
     let multi = Builder::new_multi_thread().enable_all().build().expect("a runtime");
     for (name, runtime) in [("tokio current-thread", current), ("tokio multi-thread", multi)] {
-        let mut measured: Vec<_> = (0..rounds).map(|_| round(&runtime, program, calls)).collect();
-        server::report(name, &mut measured);
+        let round = |_| runtime.block_on(async { (bare(&asked).await, client(&asked).await) });
+        let rounds: Vec<_> = (0..asked.rounds).map(round).collect();
+        server::report(name, &rounds);
     }
 }
 
-fn round(runtime: &Runtime, program: &str, calls: u32) -> (f64, f64) {
-    let bare = runtime.block_on(bare(program, calls)).expect("a bare loop");
-    let client = runtime.block_on(client(program, calls)).expect("a client");
-    (bare, client)
-}
-
-async fn bare(program: &str, calls: u32) -> std::io::Result<f64> {
+async fn bare(asked: &Asked) -> Cost {
+    let [program, argument] = &asked.server;
     let mut command = Command::new(program);
-    command.arg(SERVE).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn()?;
-    let mut stdin = Sender::from_owned_fd(OwnedFd::from(child.stdin.take().expect("its stdin")))?;
-    let mut stdout =
-        Receiver::from_owned_fd(OwnedFd::from(child.stdout.take().expect("its stdout")))?;
+    command.arg(argument).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("a server");
+    let stdin = OwnedFd::from(child.stdin.take().expect("its stdin"));
+    let stdout = OwnedFd::from(child.stdout.take().expect("its stdout"));
+    let mut stdin = Sender::from_owned_fd(stdin).expect("a pipe");
+    let mut stdout = Receiver::from_owned_fd(stdout).expect("a pipe");
     let mut buffer = vec![0; 65536];
-    let stretch = Stretch::begin();
-    for _ in 0..calls {
-        stdin.write_all(REQUEST.as_bytes()).await?;
-        while {
-            let n = stdout.read(&mut buffer).await?;
-            buffer[..n].last() != Some(&b'\n')
-        } {}
-    }
-    let rate = stretch.end(calls);
+    let cost = measure(asked.calls, child.id(), async || {
+        stdin.write_all(REQUEST.as_bytes()).await.expect("a server that reads");
+        let mut last = None;
+        while last != Some(b'\n') {
+            let n = stdout.read(&mut buffer).await.expect("a server that answers");
+            last = buffer[..n].last().copied();
+        }
+    });
+    let cost = cost.await;
     drop(stdin);
-    child.wait()?;
-    Ok(rate)
+    child.wait().expect("its end");
+    cost
 }
 
-async fn client(program: &str, calls: u32) -> Result<f64, Error> {
-    let client = Client::connect(Target::new(program).arg(SERVE)).await?;
-    let stretch = Stretch::begin();
-    for _ in 0..calls {
-        client.call_tool("echo", json!({ "message": "hi" })).await?;
-    }
-    let rate = stretch.end(calls);
+async fn client(asked: &Asked) -> Cost {
+    let client = Client::connect(&asked.server).await.expect("a server");
+    let pid = client.call_tool("pid", ()).await.expect("its pid");
+    let pid = pid.text().parse().expect("a number");
+    let cost = measure(asked.calls, pid, async || {
+        client.call_tool("echo", json!({ "message": "hi" })).await.expect("an answer");
+    });
+    let cost = cost.await;
     client.close().await;
-    Ok(rate)
+    cost
 }

@@ -59,6 +59,11 @@ impl Wanted {
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
     }
 
+    /// Wakes nobody any more.
+    pub fn unwatch(&self) {
+        drop(self.waker.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
     fn reduce(&self, want: Want) -> Option<Waker> {
         self.want.fetch_max(want as u8, Ordering::SeqCst);
         self.waker.lock().unwrap_or_else(PoisonError::into_inner).clone()

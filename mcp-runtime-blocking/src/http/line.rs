@@ -50,8 +50,25 @@ struct State {
     sent: u64,
     sent_all: bool,
     received: u64,
+    /// The head of the answer was read.
+    head: bool,
     /// How the connection has failed, whatever the library makes of it.
     broken: Option<String>,
+}
+
+/// Puts back what was before, also when there is a panic.
+struct Restore<'a> {
+    line: &'a Line,
+    busy: bool,
+    before: Option<(Arc<Line>, Option<Duration>)>,
+}
+
+impl Drop for Restore<'_> {
+    fn drop(&mut self) {
+        lock(&self.line.state).busy = self.busy;
+        let before = self.before.take();
+        let _ = CURRENT.try_with(|current| current.replace(before));
+    }
 }
 
 /// What is known about an exchange that failed.
@@ -98,17 +115,9 @@ impl Line {
 
     /// Runs something that blocks in the HTTP library, waiting for bytes only `until` this moment.
     pub(crate) fn run<T>(self: &Arc<Self>, until: Option<Duration>, act: impl FnOnce() -> T) -> T {
-        struct Restore(Arc<Line>, Option<(Arc<Line>, Option<Duration>)>);
-        impl Drop for Restore {
-            fn drop(&mut self) {
-                lock(&self.0.state).busy = false;
-                let before = self.1.take();
-                let _ = CURRENT.try_with(|current| current.replace(before));
-            }
-        }
-        lock(&self.state).busy = true;
+        let busy = std::mem::replace(&mut lock(&self.state).busy, true);
         let before = CURRENT.with(|current| current.replace(Some((Arc::clone(self), until))));
-        let _restore = Restore(Arc::clone(self), before);
+        let _restore = Restore { line: self, busy, before };
         act()
     }
 
@@ -181,11 +190,16 @@ impl Line {
         lock(&self.state).sent_all = true;
     }
 
-    /// Bytes of the answer came; gives how many there are in all.
+    /// Bytes of the answer came. Gives how many there are by now without a head being complete.
     pub(crate) fn received(&self, bytes: usize) -> u64 {
         let mut state = lock(&self.state);
         state.received += bytes as u64;
-        state.received
+        if state.head { 0 } else { state.received }
+    }
+
+    /// The head of the answer was read.
+    pub(crate) fn has_head(&self) {
+        lock(&self.state).head = true;
     }
 
     /// The connection has failed.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, ipproto};
+use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto};
 
 use super::line::{Line, current};
 
@@ -101,15 +101,28 @@ fn peer_error(stream: &TcpStream) -> Option<io::Error> {
 /// Begins to connect. `true`: it is connected already.
 fn begin(line: &Line, address: SocketAddr) -> io::Result<(Arc<TcpStream>, bool)> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-    let stream = Arc::new(TcpStream::from(fd));
+    let stream = Arc::new(open(family)?);
+    stream.set_nonblocking(true)?;
     line.attempt(&stream)?;
     match rustix::net::connect(&*stream, &address) {
         Ok(()) => Ok((stream, true)),
         Err(Errno::INPROGRESS | Errno::INTR) => Ok((stream, false)),
         Err(error) => Err(error.into()),
     }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn open(family: AddressFamily) -> io::Result<TcpStream> {
+    let flags = rustix::net::SocketFlags::CLOEXEC;
+    let fd = rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    Ok(TcpStream::from(fd))
+}
+
+#[cfg(target_vendor = "apple")]
+fn open(family: AddressFamily) -> io::Result<TcpStream> {
+    let fd = rustix::net::socket(family, SocketType::STREAM, Some(ipproto::TCP))?;
+    rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(TcpStream::from(fd))
 }
 
 impl Read for Socket {
