@@ -27,7 +27,9 @@ mod tickets;
 pub use calls::{Job, Step};
 pub use client::{AsyncClient, Driver, Parts};
 pub use handlers::{BoxFuture, HandlerError, Handlers};
-pub use http::{Address, CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, NEXT_ADDRESS, Network, Socket, Via};
+pub use http::{
+    Address, CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, MAX_IDLE, NEXT_ADDRESS, Network, Socket, Via,
+};
 pub use hub::{Exchanges, Host, Hub, Turn, Work};
 pub use options::{CallOptions, OnProgress};
 pub use pending::{CancelHandle, PendingCall};

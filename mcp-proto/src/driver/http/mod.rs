@@ -29,6 +29,9 @@ use crate::interface::{
     HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest, Input, Sent,
 };
 
+/// How many connections to one server may be idle: calls come in bursts.
+pub const MAX_IDLE: usize = 64;
+
 /// The exchanges of one connection, and the sockets that they use.
 pub(super) struct Web {
     network: Arc<dyn Network>,
@@ -69,7 +72,7 @@ impl Web {
     pub(super) fn new(network: Arc<dyn Network>) -> Self {
         Web {
             network,
-            pool: Pool::new(PoolLimits::default()),
+            pool: Pool::new(PoolLimits { max_idle: MAX_IDLE, ..PoolLimits::default() }),
             targets: Targets::default(),
             exchanges: Vec::new(),
             idle: Vec::new(),
