@@ -5,3 +5,5 @@ mod support;
 
 mod answers;
 mod foreign;
+mod gzip;
+mod headers;
