@@ -7,3 +7,4 @@ mod answers;
 mod foreign;
 mod gzip;
 mod headers;
+mod sessions;
