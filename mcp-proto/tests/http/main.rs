@@ -4,6 +4,7 @@
 mod support;
 
 mod answers;
+mod era;
 mod foreign;
 mod gzip;
 mod headers;
