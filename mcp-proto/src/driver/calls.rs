@@ -193,11 +193,6 @@ impl Calls {
         self.slots.contains_key(&id)
     }
 
-    /// Whom to wake besides the one who just left the driver's place: a caller who still waits.
-    pub(super) fn someone_waiting(&mut self) -> Option<Waker> {
-        self.slots.values_mut().find_map(|slot| slot.waker.take())
-    }
-
     /// Ends all calls that have not ended.
     pub(super) fn end_all(&mut self, error: impl Fn() -> Error) -> Vec<Waker> {
         let mut wakers = Vec::new();

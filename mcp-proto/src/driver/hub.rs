@@ -247,11 +247,6 @@ impl Hub {
 
     // The handler
 
-    /// The next job of the handler, if there is one.
-    pub fn try_job(&self) -> Option<Job> {
-        self.lock().calls.jobs.pop_front()
-    }
-
     /// Waits for the next job of the handler. `None` when there will be none any more.
     pub fn poll_job(&self, cx: &mut Context<'_>) -> Poll<Option<Job>> {
         let mut state = self.lock();
@@ -325,18 +320,6 @@ impl Hub {
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.lock().connection.poll_timeout().map(|deadline| deadline.at)
-    }
-
-    /// The driver has left its place without anyone following it: whoever still waits for a call
-    /// is woken, so that it can take the place.
-    pub fn leave(&self) {
-        let mut state = self.lock();
-        state.driver = None;
-        let next = state.calls.someone_waiting();
-        drop(state);
-        if let Some(waker) = next {
-            waker.wake();
-        }
     }
 
     /// Whether bytes of this source may be read and handed in now.
