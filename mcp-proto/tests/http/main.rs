@@ -4,8 +4,12 @@
 mod support;
 
 mod answers;
+mod broken;
 mod era;
 mod foreign;
 mod gzip;
 mod headers;
+mod redirects;
+mod requests;
 mod sessions;
+mod time;
