@@ -17,7 +17,7 @@ use super::{Hub, Step};
 use crate::CallId;
 
 /// How long a caller that sits may leave alone what it was woken for.
-const PATIENCE: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_millis(25);
 
 /// How often somebody looks again at once when more happened while they looked. Then other tasks
 /// have their turn; some runtimes insist on it.
