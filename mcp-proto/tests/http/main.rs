@@ -5,10 +5,14 @@ mod support;
 
 mod answers;
 mod broken;
+mod closing;
 mod era;
 mod foreign;
 mod gzip;
 mod headers;
+mod journals;
+mod limits;
+mod progress;
 mod redirects;
 mod requests;
 mod sessions;

@@ -120,6 +120,22 @@ fn questions_end_with_their_call() {
     }
 }
 
+/// M-ELIC-01, M-BASE-08: who asks in one batch with the answer finds no call any more.
+#[test]
+fn a_question_behind_the_answer_is_the_connections() {
+    let mut bench = listening();
+    let (call, post) = streaming(&mut bench);
+    let message = answer(&post, &json!({ "content": [] }));
+    let asks = r#"{"jsonrpc":"2.0","id":"e1","method":"elicitation/create","params":{}}"#;
+    bench.body(&post, event(&format!("[{message},{asks}]")).as_bytes());
+    bench.done(&call).unwrap();
+    let (question, owner, _) = bench.question();
+    assert_eq!(owner, Owner::Connection);
+    bench.reply(question, Answer::Failed);
+    let reply = bench.next_post();
+    bench.accepts(&reply);
+}
+
 /// M-NOTE-06, M-ELIC-01: the server takes its request back.
 #[test]
 fn a_server_takes_its_question_back() {
