@@ -38,9 +38,7 @@ fn secrets_are_not_written_down() {
     assert!(text.contains("readable"), "the header of the journal says so");
     let replayed = journal::replay(&text).unwrap();
     assert!(replayed.inputs > 10 && replayed.outputs > 10);
-    // It was taken: there is nothing for the end of the scene to replay.
-    assert!(bench.connection.take_journal().is_empty());
-    std::mem::forget(bench);
+    bench.replayed = true;
 }
 
 /// M-SESS-06, M-SESS-07: a replay takes and refuses the same sessions, and tells them apart.
