@@ -174,9 +174,16 @@ impl Hub {
         self.lock().calls.take_done(id)
     }
 
-    /// Waits for the end of a call whose items and questions go to the handler.
-    pub fn poll_done(&self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<Reply, Error>> {
-        self.lock().calls.poll(id, cx, Calls::take_done)
+    /// Waits for the end of a call whose items and questions go to the handler. An item that came
+    /// before the result, and that the handler has not begun with, comes first:
+    /// [`item_done`](Self::item_done) says that it was dealt with.
+    pub fn poll_last(&self, id: CallId, cx: &mut Context<'_>) -> Poll<Step> {
+        self.lock().calls.poll(id, cx, Calls::take_last)
+    }
+
+    /// Whether a call has ended. If not, this waker is woken when it does.
+    pub fn has_ended(&self, id: CallId, waker: &Waker) -> bool {
+        self.lock().calls.has_ended(id, waker)
     }
 
     /// Answers a question. An answer to a question that was withdrawn is ignored.
@@ -262,7 +269,11 @@ impl Hub {
 
     /// The handler has dealt with an item of this call.
     pub fn item_done(&self, id: CallId) {
-        self.handle(Input::Pull(Mailbox::Call(id)));
+        self.with(|state, now| {
+            let waker = state.calls.item_shown(id);
+            state.wake.extend(waker);
+            state.connection.handle(Input::Pull(Mailbox::Call(id)), now);
+        });
     }
 
     // The driver

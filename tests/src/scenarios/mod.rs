@@ -250,6 +250,7 @@ chapters! { $
         a_call_carries_its_name_and_arguments;
     progress:
         a_callback_is_told_all_of_it
+        what_comes_before_a_result_is_shown_before_it
         each_call_has_a_token_of_its_own
         a_token_of_the_hosts_is_kept
         a_callback_that_panics_does_not_fail_its_call;

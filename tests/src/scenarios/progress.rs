@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Stage;
 use super::conversation::echo;
+use crate::client::{Client, Setup};
 use crate::script::Script;
 
 /// Options with a callback that remembers what it was told, and a way to look at it.
@@ -45,6 +46,26 @@ pub fn a_callback_is_told_all_of_it(on: &Stage) {
         told,
         [(0.5, Some(1.5), Some("half".to_owned())), (1.0, None, None), (1.5, None, None)]
     );
+    client.close();
+    playing.finish().check();
+}
+
+/// M-PROG-01
+pub fn what_comes_before_a_result_is_shown_before_it(on: &Stage) {
+    let answer = Script::new().expect("tools/call").part(concat!(
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","#,
+        r#""params":{"progressToken":$token,"progress":1}}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":$id,"result":{"content":[]}}"#,
+        "\n",
+    ));
+    let (stream, playing) = Script::modern().repeat(200, answer).over_pipe(4096);
+    let client = Client::over(on.runtime, stream, Setup::new()).unwrap();
+    for n in 0..200 {
+        let (options, seen) = watched();
+        client.begin_with("x", json!({}), options).unwrap().wait().unwrap();
+        assert_eq!(seen().len(), 1, "of call {n}");
+    }
     client.close();
     playing.finish().check();
 }
@@ -111,7 +132,7 @@ pub fn a_token_of_the_hosts_is_kept(on: &Stage) {
 
 /// M-PROG-08
 pub fn a_callback_that_panics_does_not_fail_its_call(on: &Stage) {
-    let client = on.connect(on.demo(&[]), crate::client::Setup::new()).unwrap();
+    let client = on.connect(on.demo(&[]), Setup::new()).unwrap();
     let options = CallOptions::new().on_progress(|_| panic!("a callback of the host's"));
     let result = client.call_tool_with("slow", json!({ "steps": 3 }), options).unwrap();
     assert_eq!(result.text(), "Done after 3 steps.");
