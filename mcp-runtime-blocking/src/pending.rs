@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcp_proto::driver::{Job, Step};
 use mcp_proto::op::Call;
 use mcp_proto::{CallId, Error, Operation, Reply};
 
@@ -22,14 +22,12 @@ use crate::shared::Shared;
 pub struct PendingCall<O: Operation> {
     /// `None` once its end was taken.
     call: Option<Call<O>>,
-    /// Its end, seen while the host's waker was handed over.
-    seen: Option<Result<Reply, Error>>,
     client: Client,
 }
 
 impl<O: Operation> PendingCall<O> {
     pub(crate) fn new(client: Client, call: Call<O>) -> Self {
-        let mut pending = PendingCall { call: Some(call), seen: None, client };
+        let pending = PendingCall { call: Some(call), client };
         pending.watch();
         pending
     }
@@ -39,7 +37,7 @@ impl<O: Operation> PendingCall<O> {
     /// Once the result was taken there is none any more.
     pub fn try_take(&mut self) -> Option<Result<O::Output, Error>> {
         let id = self.call.as_ref()?.id();
-        let done = self.seen.take().or_else(|| self.client.shared().hub.try_done(id))?;
+        let done = self.client.shared().hub.try_done(id)?;
         self.finish(done)
     }
 
@@ -76,9 +74,14 @@ impl<O: Operation> PendingCall<O> {
     fn wait_until(&mut self, until: Option<Duration>) -> Option<Result<O::Output, Error>> {
         let id = self.call.as_ref()?.id();
         let shared = self.client.shared();
-        let wait = || shared.wait(Manner::Caller, until, |cx| shared.hub.poll_done(id, cx));
-        let done = self.seen.take().or_else(wait)?;
-        self.finish(done)
+        loop {
+            match shared.wait(Manner::Caller, until, |cx| shared.hub.poll_last(id, cx))? {
+                Step::Done(done) => return self.finish(done),
+                // The last thing before the result: nobody else has begun with it.
+                Step::Item(item) => shared.callbacks.run(&shared.hub, Job::Item(id, item)),
+                _ => {}
+            }
+        }
     }
 
     fn finish(&mut self, done: Result<Reply, Error>) -> Option<Result<O::Output, Error>> {
@@ -88,13 +91,11 @@ impl<O: Operation> PendingCall<O> {
     }
 
     /// Has the host told when there is a result.
-    fn watch(&mut self) {
+    fn watch(&self) {
         let shared = self.client.shared();
         let (Some(call), Some(waker)) = (&self.call, &shared.on_wake) else { return };
-        if let Poll::Ready(done) = shared.hub.poll_done(call.id(), &mut Context::from_waker(waker))
-        {
+        if shared.hub.has_ended(call.id(), waker) {
             waker.wake_by_ref();
-            self.seen = Some(done);
         }
     }
 }

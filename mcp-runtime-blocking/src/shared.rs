@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_proto::driver::{Hub, Job, OnProgress, Step};
-use mcp_proto::{Answer, CallId, CloseReason, Error, Input, Mailbox, Reply};
+use mcp_proto::{Answer, CallId, CloseReason, Error, Reply};
 use mcp_runtime_common::{DROP_GRACE, HttpSettings};
 
 use crate::Background;
@@ -190,17 +190,18 @@ impl Shared {
         let (parker, waker) = Parker::new();
         *thread = Some(waker.clone());
         drop(thread);
-        // What is handed in when the system gives no thread: the job has failed.
-        let failed = match &job {
-            Job::Item(id, _) => Input::Pull(Mailbox::Call(*id)),
-            Job::Ask(_, id, _) => Input::Answer(*id, Answer::Failed),
-            _ => Input::Timeout,
+        // When the system gives no thread, the job has failed.
+        let (item, question) = match &job {
+            Job::Item(id, _) => (Some(*id), None),
+            Job::Ask(_, id, _) => (None, Some(*id)),
+            _ => (None, None),
         };
         let shared = Arc::clone(self);
         let handler = thread::Builder::new().name(String::from("mcp-handler"));
         if handler.spawn(move || shared.handle_jobs(job, &parker, &waker)).is_err() {
             *lock(&self.handler) = None;
-            self.hub.handle(failed);
+            item.into_iter().for_each(|id| self.hub.item_done(id));
+            question.into_iter().for_each(|id| self.hub.answer(id, Answer::Failed));
         }
     }
 

@@ -37,6 +37,42 @@ fn sixty_four_threads_call_at_once() {
     }
 }
 
+/// Calls, short waits, pumps and people who wait for the end: whoever leaves the seat, somebody
+/// who waits takes it.
+#[test]
+fn all_kinds_of_waiting_go_together() {
+    for background in BACKGROUNDS {
+        let client = connect(background, demo());
+        thread::scope(|scope| {
+            let mut callers = Vec::new();
+            for caller in 0..8 {
+                let client = &client;
+                callers.push(scope.spawn(move || {
+                    for call in 0..50 {
+                        echo(client, &format!("{caller}/{call}"));
+                        let mut pending = client.begin(Ping).unwrap();
+                        if call % 3 == 0 {
+                            client.pump(Duration::from_micros(50));
+                        }
+                        while pending.wait_timeout(Duration::from_micros(20)).is_none() {}
+                        if call % 5 == 0 {
+                            client.begin(Ping).unwrap().cancel_handle().cancel();
+                        }
+                    }
+                }));
+            }
+            let ends: Vec<_> = (0..4).map(|_| scope.spawn(|| client.closed())).collect();
+            for caller in callers {
+                caller.join().unwrap();
+            }
+            client.close();
+            for end in ends {
+                end.join().unwrap();
+            }
+        });
+    }
+}
+
 /// Long messages that do not fit into the pipes, both ways at once.
 #[test]
 fn long_messages_pass_each_other() {

@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod demo;
+pub mod http;
 #[cfg(target_os = "linux")]
 pub mod logs;
 #[cfg(target_os = "linux")]

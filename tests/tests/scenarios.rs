@@ -17,6 +17,6 @@ macro_rules! on {
     )*};
 }
 
-on!(blocking: Blocking, smol: Smol);
+on!(blocking: Blocking, blocking_pumped: Pumped, smol: Smol);
 #[cfg(feature = "tokio")]
 on!(tokio_current_thread: TokioCurrentThread, tokio_multi_thread: TokioMultiThread);

@@ -80,7 +80,7 @@ impl Connection {
     pub(super) fn on_message(&mut self, message: Message, from: Option<Origin>) {
         match message {
             Message::Response { id, outcome } => self.on_response(id, outcome, from),
-            Message::Notification { method, params } => self.on_notification(&method, params),
+            Message::Notification { method, params } => self.on_notification(&method, params, from),
             Message::Request { .. } => self.on_request(message, from),
         }
     }
@@ -166,8 +166,10 @@ impl Connection {
             "elicitation/create" if self.hears.contains(&Hearing::Elicitation) => {
                 if self.open_server_requests() < self.config.max_server_requests {
                     let params = params.unwrap_or_else(|| Raw::new("{}"));
-                    // Who asks on the stream of a call, asks that call.
-                    let owner = from.map_or(Owner::Connection, |from| from.owner);
+                    // Who asks on the stream of a call, asks that call, while there is one.
+                    let owner = from.map(|from| from.owner);
+                    let asks = |owner: &Owner| !matches!(owner, Owner::Call(id) if !self.calls.contains(*id));
+                    let owner = owner.filter(asks).unwrap_or(Owner::Connection);
                     let asked = Asked::Server { id, owner };
                     self.ask(owner, asked, Question::Elicit { params });
                     return;
@@ -198,16 +200,16 @@ impl Connection {
 
     // Notifications
 
-    fn on_notification(&mut self, method: &str, params: Option<Raw>) {
+    fn on_notification(&mut self, method: &str, params: Option<Raw>, from: Option<Origin>) {
         match (method, params) {
-            ("notifications/progress", Some(params)) => self.on_progress(&params),
+            ("notifications/progress", Some(params)) => self.on_progress(&params, from),
             ("notifications/cancelled", Some(params)) => self.on_cancelled(&params),
             // Whoever sends what nobody has asked for is not answered, and does no harm.
             _ => {}
         }
     }
 
-    fn on_progress(&mut self, params: &Raw) {
+    fn on_progress(&mut self, params: &Raw, from: Option<Origin>) {
         #[derive(Deserialize)]
         struct Token<'a> {
             #[serde(borrow, rename = "progressToken")]
@@ -224,6 +226,12 @@ impl Connection {
         let Some(id) = self.calls.by_token(&spelled).or(by_number) else {
             return;
         };
+        // What comes on the stream of a modern request belongs to that request.
+        let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
+        if modern && from.is_some_and(|from| from.owner != Owner::Call(id)) {
+            let method = "notifications/progress";
+            return self.dropped("it came on the stream of another request", Some(method));
+        }
         match params.parse::<Progress>() {
             Ok(progress) => self.put_item(id, Item::Progress(progress), params.len()),
             Err(_) => {

@@ -53,7 +53,7 @@ impl Connection {
         if call.retries >= most {
             return self.end_call(id, kind);
         }
-        let after = backoff.saturating_mul(1 << call.retries.min(16));
+        let after = crate::era::backoff(backoff, call.retries);
         call.retries += 1;
         self.calls.advance(id, Step::Pausing);
         self.set_timer(TimerReason::Retry(id), after);

@@ -50,7 +50,7 @@ struct Slot {
     /// Whether its items and questions go to the caller rather than to the handler.
     attached: bool,
     steps: VecDeque<Step>,
-    /// An item was handed to the caller, who has not asked for more yet.
+    /// An item was handed to the caller or to the handler, who has not asked for more yet.
     item_out: bool,
     done: Option<Result<Reply, Error>>,
     waker: Option<Waker>,
@@ -83,7 +83,10 @@ impl Calls {
                 slot.steps.push_back(step);
                 slot.waker.take()
             }
-            Step::Item(item) => self.job(Job::Item(id, item)),
+            Step::Item(item) => {
+                slot.item_out = true;
+                self.job(Job::Item(id, item))
+            }
             Step::Ask(question, what) => self.job(Job::Ask(Some(id), question, what)),
             Step::Withdrawn(question) => self.withdraw(question),
             // Only those of attached calls are filed here.
@@ -133,11 +136,40 @@ impl Calls {
         self.slots.get_mut(&id).is_some_and(|slot| std::mem::take(&mut slot.item_out))
     }
 
+    /// The handler has dealt with an item: whoever waits for the end of its call may have it now.
+    pub(super) fn item_shown(&mut self, id: CallId) -> Option<Waker> {
+        let slot = self.slots.get_mut(&id)?;
+        slot.item_out = false;
+        slot.waker.take_if(|_| slot.done.is_some())
+    }
+
     /// The end of a call, whatever else waits.
     pub(super) fn take_done(&mut self, id: CallId) -> Option<Result<Reply, Error>> {
         let done = self.slots.get_mut(&id)?.done.take()?;
         self.slots.remove(&id);
         Some(done)
+    }
+
+    /// The end of a call whose items go to the handler, for one who waits for it: a result comes
+    /// after the items before it. One that the handler has not begun with is handed out.
+    pub(super) fn take_last(&mut self, id: CallId) -> Option<Step> {
+        let slot = self.slots.get(&id)?;
+        if matches!(slot.done, Some(Ok(_))) && slot.item_out {
+            let of_it = |job: &Job| matches!(job, Job::Item(of, _) if *of == id);
+            let queued = self.jobs.iter().position(of_it).and_then(|at| self.jobs.remove(at));
+            let Some(Job::Item(_, item)) = queued else { return None };
+            return Some(Step::Item(item));
+        }
+        self.take_done(id).map(Step::Done)
+    }
+
+    /// Whether a call has ended. If not, this is who is woken when it does.
+    pub(super) fn has_ended(&mut self, id: CallId, waker: &Waker) -> bool {
+        let ended = self.slots.get(&id).is_some_and(|slot| slot.done.is_some());
+        if !ended {
+            self.wait(id, waker);
+        }
+        ended
     }
 
     /// Whether an item is with the caller, who has not asked for more since.
@@ -191,11 +223,6 @@ impl Calls {
 
     pub(super) fn is_open(&self, id: CallId) -> bool {
         self.slots.contains_key(&id)
-    }
-
-    /// Whom to wake besides the one who just left the driver's place: a caller who still waits.
-    pub(super) fn someone_waiting(&mut self) -> Option<Waker> {
-        self.slots.values_mut().find_map(|slot| slot.waker.take())
     }
 
     /// Ends all calls that have not ended.

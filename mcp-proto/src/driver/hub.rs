@@ -174,9 +174,16 @@ impl Hub {
         self.lock().calls.take_done(id)
     }
 
-    /// Waits for the end of a call whose items and questions go to the handler.
-    pub fn poll_done(&self, id: CallId, cx: &mut Context<'_>) -> Poll<Result<Reply, Error>> {
-        self.lock().calls.poll(id, cx, Calls::take_done)
+    /// Waits for the end of a call whose items and questions go to the handler. An item that came
+    /// before the result, and that the handler has not begun with, comes first:
+    /// [`item_done`](Self::item_done) says that it was dealt with.
+    pub fn poll_last(&self, id: CallId, cx: &mut Context<'_>) -> Poll<Step> {
+        self.lock().calls.poll(id, cx, Calls::take_last)
+    }
+
+    /// Whether a call has ended. If not, this waker is woken when it does.
+    pub fn has_ended(&self, id: CallId, waker: &Waker) -> bool {
+        self.lock().calls.has_ended(id, waker)
     }
 
     /// Answers a question. An answer to a question that was withdrawn is ignored.
@@ -247,11 +254,6 @@ impl Hub {
 
     // The handler
 
-    /// The next job of the handler, if there is one.
-    pub fn try_job(&self) -> Option<Job> {
-        self.lock().calls.jobs.pop_front()
-    }
-
     /// Waits for the next job of the handler. `None` when there will be none any more.
     pub fn poll_job(&self, cx: &mut Context<'_>) -> Poll<Option<Job>> {
         let mut state = self.lock();
@@ -267,7 +269,11 @@ impl Hub {
 
     /// The handler has dealt with an item of this call.
     pub fn item_done(&self, id: CallId) {
-        self.handle(Input::Pull(Mailbox::Call(id)));
+        self.with(|state, now| {
+            let waker = state.calls.item_shown(id);
+            state.wake.extend(waker);
+            state.connection.handle(Input::Pull(Mailbox::Call(id)), now);
+        });
     }
 
     // The driver
@@ -325,18 +331,6 @@ impl Hub {
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.lock().connection.poll_timeout().map(|deadline| deadline.at)
-    }
-
-    /// The driver has left its place without anyone following it: whoever still waits for a call
-    /// is woken, so that it can take the place.
-    pub fn leave(&self) {
-        let mut state = self.lock();
-        state.driver = None;
-        let next = state.calls.someone_waiting();
-        drop(state);
-        if let Some(waker) = next {
-            waker.wake();
-        }
     }
 
     /// Whether bytes of this source may be read and handed in now.

@@ -17,7 +17,7 @@ use super::{Hub, Step};
 use crate::CallId;
 
 /// How long a caller that sits may leave alone what it was woken for.
-const PATIENCE: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_millis(25);
 
 /// How often somebody looks again at once when more happened while they looked. Then other tasks
 /// have their turn; some runtimes insist on it.
@@ -124,9 +124,9 @@ impl Seat {
     fn lease(&self, place: &mut Place) -> Option<Lease<'_>> {
         match std::mem::replace(&mut place.performer, Where::Taken) {
             Where::Free(performer) => {
-                place.sitter = None;
                 place.looks += 1;
-                Some(Lease { seat: self, performer: Some(performer) })
+                let displaced = place.sitter.take();
+                Some(Lease { seat: self, performer: Some(performer), _displaced: displaced })
             }
             other => {
                 place.performer = other;
@@ -157,9 +157,13 @@ impl Seat {
     /// A call that may sit is gone.
     pub(super) fn leave(&self, id: CallId) {
         let mut place = self.bell.lock();
-        if place.sitter.take_if(|(sitter, _)| *sitter == id).is_some() && place.rung {
+        let left = place.sitter.take_if(|(sitter, _)| *sitter == id);
+        if left.is_some() && place.rung {
             wake(place);
+        } else {
+            drop(place);
         }
+        drop(left);
     }
 
     /// Closes all pipes and ends the process, in this order: a closed stdin is how a server learns
@@ -167,10 +171,9 @@ impl Seat {
     pub(super) fn end(&self) {
         let mut place = self.bell.lock();
         let performer = std::mem::replace(&mut place.performer, Where::Over);
-        let driver = place.driver.take();
-        place.sitter = None;
+        let (driver, sitter) = (place.driver.take(), place.sitter.take());
         drop(place);
-        drop(performer);
+        drop((performer, sitter));
         (self.end)();
         driver.into_iter().for_each(Waker::wake);
     }
@@ -215,6 +218,8 @@ impl Seat {
 pub(super) struct Lease<'a> {
     seat: &'a Seat,
     performer: Option<Box<Performer>>,
+    /// Who sat before. Dropping a waker may drop a task, which must not happen under the lock.
+    _displaced: Option<(CallId, Waker)>,
 }
 
 impl Lease<'_> {

@@ -19,8 +19,11 @@ use crate::{EraChoice, ErrorKind, TransportError};
 /// How transient failures are met during a start.
 #[derive(Debug)]
 pub(super) struct Retries {
-    left: u32,
-    pause: Duration,
+    most: u32,
+    backoff: Duration,
+    /// How often each question was asked again.
+    discover: u32,
+    initialize: u32,
     /// What is asked again after the pause.
     again: Option<Question>,
 }
@@ -31,9 +34,29 @@ enum Question {
     Initialize,
 }
 
+/// How long the pause is before something is sent for the n-th time again, counted from 0.
+pub(crate) fn backoff(first: Duration, n: u32) -> Duration {
+    first.saturating_mul(1 << n.min(30))
+}
+
 impl Retries {
-    pub(super) fn new((left, pause): (u32, Duration)) -> Self {
-        Retries { left, pause, again: None }
+    pub(super) fn new((most, backoff): (u32, Duration)) -> Self {
+        Retries { most, backoff, discover: 0, initialize: 0, again: None }
+    }
+
+    /// How long to wait before a question is asked again, if it may be.
+    fn pause(&mut self, question: Question) -> Option<Duration> {
+        let asked = match question {
+            Question::Discover => &mut self.discover,
+            Question::Initialize => &mut self.initialize,
+        };
+        if *asked == self.most {
+            return None;
+        }
+        let pause = backoff(self.backoff, *asked);
+        *asked += 1;
+        self.again = Some(question);
+        Some(pause)
     }
 }
 
@@ -44,15 +67,10 @@ impl Start {
         if asked != Try::Waiting {
             return Verdict::Wait;
         }
+        let question = if initialize { Question::Initialize } else { Question::Discover };
         if failure.is_transient()
-            && let Some(retries) = &mut self.retries
-            && retries.left > 0
+            && let Some(pause) = self.retries.as_mut().and_then(|retries| retries.pause(question))
         {
-            let pause = retries.pause;
-            retries.left -= 1;
-            retries.pause = pause.saturating_mul(2);
-            let question = if initialize { Question::Initialize } else { Question::Discover };
-            retries.again = Some(question);
             return Verdict::Pause(pause);
         }
         let decides = matches!(

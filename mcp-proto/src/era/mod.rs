@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 pub(crate) use answers::{Agreed, Answered};
+pub(crate) use http::backoff;
 
 use crate::error::{Attempt, Incompatible};
 use crate::wire::jsonrpc::Message;

@@ -14,6 +14,18 @@ pub(super) static SPEC: Spec = Spec {
     idempotent: false,
 };
 
+/// What a request is about, by the methods for which intermediaries may route by it
+/// (basic/transports/streamable-http, "Standard Request Headers"; extensions/tasks).
+fn subject(method: &str, params: &Map<String, Value>) -> Option<String> {
+    let member = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return None,
+    };
+    params.get(member)?.as_str().map(String::from)
+}
+
 /// A request with any method and parameters. The connection adds the metadata of its era.
 #[derive(Clone, Debug)]
 pub struct CustomRequest {
@@ -45,6 +57,7 @@ impl Operation for CustomRequest {
             return Err(ApiMisuse::Params { method: self.method.clone(), why });
         }
         params.method = Some(self.method.clone());
+        params.name = subject(&self.method, &self.params);
         Ok(params)
     }
 

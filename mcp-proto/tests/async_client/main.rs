@@ -12,6 +12,9 @@ use mcp_proto::{ErrorKind, Outcome};
 use serde_json::{Map, json};
 use world::{Task, World};
 
+/// How long a caller that sits may leave alone what it was woken for.
+const PATIENCE: Duration = Duration::from_millis(25);
+
 /// A client that is connected, with a driver that has nothing to do.
 fn connected() -> (World, AsyncClient, Task<Driver>) {
     connected_with(Handlers::default())
@@ -130,7 +133,7 @@ fn a_caller_that_sits_and_sleeps_is_replaced() {
     assert_eq!((waiting.woken(), sleeping.woken(), driver.woken()), (0, 1, 1));
     assert!(driver.run().is_pending());
     assert_eq!(waiting.woken(), 0, "the driver is patient");
-    world.pass(Duration::from_millis(10));
+    world.pass(PATIENCE);
     assert_eq!(driver.woken(), 1);
     assert!(driver.run().is_pending());
     assert_eq!(waiting.woken(), 1);
@@ -141,10 +144,10 @@ fn a_caller_that_sits_and_sleeps_is_replaced() {
     assert!(driver.run().is_pending());
     // It stops watching when there is nobody to watch.
     for _ in 0..3 {
-        world.pass(Duration::from_millis(10));
+        world.pass(PATIENCE);
         assert!(driver.run().is_pending());
     }
-    world.pass(Duration::from_millis(10));
+    world.pass(PATIENCE);
     assert_eq!(driver.woken(), 0);
 }
 

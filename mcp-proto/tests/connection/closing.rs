@@ -82,6 +82,28 @@ fn closing_is_final() {
     });
 }
 
+/// M-CONN-01: whether anything runs, or is kept of any call, can be asked at any time.
+#[test]
+fn a_connection_knows_whether_it_rests() {
+    let mut bench = Bench::stdio(config());
+    let at = |bench: &Bench| (bench.connection.at_rest(), bench.connection.is_idle());
+    assert_eq!(at(&bench), (true, true));
+    let call = bench.begin(Connect);
+    assert_eq!(at(&bench), (false, false));
+    bench.cancel(&call);
+    assert_eq!(at(&bench), (false, false), "the probe is still out");
+    bench.speak_modern();
+    assert_eq!(at(&bench), (false, true));
+    let call = bench.begin(Ping);
+    bench.next_message();
+    assert_eq!(at(&bench), (false, false));
+    bench.input(Input::Disconnect);
+    bench.error(&call);
+    assert_eq!(at(&bench), (false, true));
+    bench.signal(StdioInput::Exited(ExitStatus::Code(0)));
+    assert_eq!(at(&bench), (true, true));
+}
+
 /// M-CONN-01: what was never used closes too, and there is nothing to wait for.
 #[test]
 fn closing_before_the_first_call_is_told_at_once() {

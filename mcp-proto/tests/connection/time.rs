@@ -317,9 +317,23 @@ fn odd_clocks_do_no_harm() {
         let begun = bench.now;
         bench.timeout();
         bench.advance(Duration::from_secs(4));
+        bench.timeout();
         let early = mcp_proto::Now::at(Duration::ZERO);
         bench.connection.handle(Input::Timeout, early);
         assert_eq!(bench.deadline(), Some(begun + Duration::from_secs(5)));
+        // A deadline that is set by a clock that went back is no earlier for that.
+        let other = bench.connection.start(Ping, options(None, false), early).unwrap();
+        bench.watch.call_begins(other.id(), false);
+        bench.settle();
+        bench.next_message();
+        bench.cancel(&call);
+        bench.expect(CANCELLED);
+        let want = begun + Duration::from_secs(4) + Duration::from_secs(15);
+        assert_eq!(bench.deadline(), Some(want));
+        bench.cancel(&other);
+        bench.expect(CANCELLED);
+        let call = bench.begin(Ping);
+        bench.next_message();
         bench.now += Duration::from_secs(3600);
         bench.timeout();
         assert!(bench.error(&call).is_timeout());

@@ -217,20 +217,29 @@ fn a_legacy_refusal_that_lists_versions_is_followed_once() {
     bench.quiet();
 }
 
-/// M-ERA-18: versions that the probe's late answer lists are used when `initialize` was refused.
+/// M-ERA-18: versions that the probe's late answer lists are used when `initialize` is refused,
+/// whichever of the two comes first.
 #[test]
 fn a_late_list_of_versions_helps_after_a_refusal() {
-    let (mut bench, call) = starting(EraChoice::Auto);
-    let probe = bench.expect("server/discover");
-    bench.next_deadline();
-    let initialize = bench.expect("initialize");
-    bench.refuse(&initialize, -32602, "Unsupported protocol version");
-    bench.result(&probe, discovered(&["2025-03-26"]));
-    let again = bench.expect("initialize");
-    assert_eq!(again.params()["protocolVersion"], "2025-03-26");
-    bench.result(&again, initialized("2025-03-26"));
-    bench.expect(INITIALIZED);
-    assert_eq!(bench.done(&call).unwrap().version, ProtocolVersion::V2025_03_26);
+    for refused_first in [true, false] {
+        let (mut bench, call) = starting(EraChoice::Auto);
+        let probe = bench.expect("server/discover");
+        bench.next_deadline();
+        let initialize = bench.expect("initialize");
+        if refused_first {
+            bench.refuse(&initialize, -32602, "Unsupported protocol version");
+            bench.result(&probe, discovered(&["2025-03-26"]));
+        } else {
+            bench.result(&probe, discovered(&["2025-03-26"]));
+            bench.quiet();
+            bench.refuse(&initialize, -32602, "Unsupported protocol version");
+        }
+        let again = bench.expect("initialize");
+        assert_eq!(again.params()["protocolVersion"], "2025-03-26");
+        bench.result(&again, initialized("2025-03-26"));
+        bench.expect(INITIALIZED);
+        assert_eq!(bench.done(&call).unwrap().version, ProtocolVersion::V2025_03_26);
+    }
 }
 
 /// M-ERA-25, M-ERA-26: the typed errors of a running server keep their code and data; only a

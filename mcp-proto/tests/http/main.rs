@@ -4,4 +4,18 @@
 mod support;
 
 mod answers;
+mod broken;
+mod closing;
+mod era;
 mod foreign;
+mod gzip;
+mod headers;
+mod hostile;
+mod journals;
+mod limits;
+mod progress;
+mod redirects;
+mod requests;
+mod sessions;
+mod splits;
+mod time;

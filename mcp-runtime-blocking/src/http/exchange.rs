@@ -1,7 +1,8 @@
 //! One exchange, performed on the thread that has it.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_proto::driver::{Hub, Ticket, Want};
 use mcp_proto::{HttpFailureKind, HttpInput, HttpRequest, Method, StatusCode};
@@ -26,6 +27,13 @@ enum Phase {
     /// The head was handed in.
     Body(Box<BodyReader<'static>>),
     Over,
+}
+
+/// What follows what was read.
+enum Rest {
+    More,
+    End,
+    Failed(ureq::Error),
 }
 
 impl Exchange {
@@ -82,22 +90,38 @@ impl Exchange {
         }
     }
 
+    /// Reads what is there, at least something, and hands it in. If the end is there as well, the
+    /// connection is back in the pool before anybody goes on because of what was handed in.
     fn read(&mut self, http: &Http, mut body: Box<BodyReader<'static>>) {
         let mut buffer = http.buffer();
-        let read = self.line.run(None, || body.read(&mut buffer));
-        match read {
-            Ok(0) => match self.line.facts() {
+        let (mut filled, mut until) = (0, None);
+        let rest = loop {
+            let Some(room) = buffer.get_mut(filled..).filter(|room| !room.is_empty()) else {
+                break Rest::More;
+            };
+            match self.line.run(until, || body.read(room)) {
+                Ok(0) => break Rest::End,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break Rest::More,
+                Err(error) => break Rest::Failed(error.into()),
+            }
+            until = Some(Duration::ZERO);
+        };
+        if matches!(rest, Rest::More) {
+            self.phase = Phase::Body(body);
+        }
+        if filled > 0 {
+            self.line.hand_in(HttpInput::Body(buffer.get(..filled).unwrap_or_default()));
+        }
+        match rest {
+            Rest::More => {}
+            Rest::Failed(error) => self.fail(&error),
+            Rest::End => match self.line.facts() {
                 // A body without a length ends with the connection, however that ended.
                 Facts { stopped: true, .. } => self.line.fail(HttpFailureKind::Aborted, "aborted"),
                 Facts { broken: Some(why), .. } => self.line.fail(HttpFailureKind::Closed, &why),
                 _ => self.line.hand_in(HttpInput::End),
             },
-            Ok(count) => {
-                self.phase = Phase::Body(body);
-                let bytes = buffer.get(..count).unwrap_or_default();
-                self.line.hand_in(HttpInput::Body(bytes));
-            }
-            Err(error) => self.fail(&ureq::Error::from(error)),
         }
         http.keep_buffer(buffer);
     }

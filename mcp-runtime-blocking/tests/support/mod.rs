@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "no test program needs all of it")]
 
+pub(crate) mod http;
+
 use std::time::{Duration, Instant};
 
 use mcp_runtime_blocking::proto::op::CallTool;

@@ -1,4 +1,4 @@
-//! The demo server as a program: `demo stdio`.
+//! The demo server as a program: `demo stdio`, `demo http PORT`.
 
 use std::process::ExitCode;
 

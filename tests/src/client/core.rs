@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use futures_lite::future::block_on;
 use mcp_proto::driver::CallOptions;
@@ -43,6 +44,8 @@ pub(super) trait Core: Send + Sync {
     fn disconnect(&self);
     fn closed(&self) -> Doing<CloseReason>;
     fn close(&self) -> Doing<()>;
+    /// Does the work of a client that has no thread for it.
+    fn pump(&self) {}
 }
 
 /// A call that has begun, on one of the runtime crates.
@@ -91,10 +94,11 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// Implements the trait for a runtime crate: `[.await]` where its methods are async.
+/// Implements the trait for a runtime crate: `[.await]` where its methods are async, and what it
+/// has beyond the others.
 macro_rules! cores {
-    ($($krate:ident $await:tt)*) => {$( cores! { @one $krate $await } )*};
-    (@one $krate:ident [$($await:tt)*]) => {
+    ($($krate:ident $await:tt $more:tt)*) => {$( cores! { @one $krate $await $more } )*};
+    (@one $krate:ident [$($await:tt)*] { $($more:tt)* }) => {
         impl Core for $krate::Client {
             fn list_tools(&self) -> Doing<Result<ToolList, Error>> {
                 let client = self.clone();
@@ -165,16 +169,22 @@ macro_rules! cores {
                 let client = self.clone();
                 Box::pin(async move { client.close()$($await)* })
             }
+
+            $($more)*
         }
     };
 }
 
 cores! {
-    mcp_runtime_blocking []
-    mcp_runtime_smol [.await]
+    mcp_runtime_blocking [] {
+        fn pump(&self) {
+            self.pump(PUMP);
+        }
+    }
+    mcp_runtime_smol [.await] {}
 }
 #[cfg(feature = "tokio")]
-cores! { mcp_runtime_tokio [.await] }
+cores! { mcp_runtime_tokio [.await] {} }
 
 impl PendingCore for mcp_runtime_blocking::PendingCall<CallTool> {
     fn try_take(&mut self) -> Option<Result<CallToolResult, Error>> {
@@ -267,6 +277,23 @@ fn blocking(setup: Setup, caller: &Caller) -> mcp_runtime_blocking::ClientBuilde
     builder
 }
 
+const NEVER: mcp_runtime_blocking::Background = mcp_runtime_blocking::Background::Never;
+
+/// How long a host that pumps does so before it looks at what else there is to do.
+const PUMP: Duration = Duration::from_millis(10);
+
+/// A client in a host that pumps it, for as long as anybody else has it.
+fn pumped(client: mcp_runtime_blocking::Client) -> Arc<dyn Core> {
+    let core: Arc<dyn Core> = Arc::new(client);
+    let pumped = Arc::downgrade(&core);
+    std::thread::spawn(move || {
+        while let Some(core) = pumped.upgrade() {
+            core.pump();
+        }
+    });
+    core
+}
+
 /// Launches a server.
 pub(super) fn connect(
     runtime: Runtime,
@@ -277,6 +304,7 @@ pub(super) fn connect(
     let caller = Caller::default();
     let core: Arc<dyn Core> = match runtime {
         Runtime::Blocking => Arc::new(blocking(setup, &caller).connect(target)?),
+        Runtime::Pumped => pumped(blocking(setup, &caller).background(NEVER).connect(target)?),
         Runtime::Smol => {
             let builder = async_builder!(mcp_runtime_smol, setup, caller);
             Arc::new(engine.run(async move { builder.connect(target).await })?)
@@ -301,6 +329,7 @@ pub(super) fn over(
     let caller = Caller::default();
     let core: Arc<dyn Core> = match runtime {
         Runtime::Blocking => Arc::new(blocking(setup, &caller).over(read, write)?),
+        Runtime::Pumped => pumped(blocking(setup, &caller).background(NEVER).over(read, write)?),
         Runtime::Smol => {
             let builder = async_builder!(mcp_runtime_smol, setup, caller);
             Arc::new(engine.run(async move { builder.over(read, write).await })?)

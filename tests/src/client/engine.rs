@@ -20,7 +20,7 @@ enum Inner {
 impl Engine {
     pub(super) fn new(runtime: Runtime) -> Self {
         Engine(Arc::new(match runtime {
-            Runtime::Blocking => Inner::Blocking,
+            Runtime::Blocking | Runtime::Pumped => Inner::Blocking,
             Runtime::Smol => Inner::Smol,
             #[cfg(feature = "tokio")]
             Runtime::TokioCurrentThread => Inner::Tokio(tokio_engine::Tokio::current_thread()),

@@ -33,6 +33,8 @@ pub use setup::{Handled, Setup};
 pub enum Runtime {
     /// Threads.
     Blocking,
+    /// No thread of the client's: bytes move where calls wait, and where the host pumps.
+    Pumped,
     /// The global executor of smol; calls are polled on the thread that makes them.
     Smol,
     /// One thread runs the driver and all calls.

@@ -137,6 +137,24 @@ impl Outgoing {
         }
     }
 
+    /// The code of the error that it is, if it is one.
+    pub(super) fn error_code(&self) -> Option<i64> {
+        match self {
+            Outgoing::Message(message) => message.get("error")?.get("code")?.as_i64(),
+            Outgoing::Padded { .. } => None,
+        }
+    }
+
+    /// The length of the JSON text, in bytes.
+    pub(super) fn text_length(&self) -> u64 {
+        match self {
+            Outgoing::Message(message) => message.to_string().len() as u64,
+            Outgoing::Padded { before, filler, after } => {
+                filler.saturating_add((before.len() + after.len()) as u64)
+            }
+        }
+    }
+
     /// Writes the JSON text, without a newline.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {

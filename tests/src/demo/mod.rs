@@ -2,7 +2,8 @@
 //!
 //! [`Demo`] is the pure part: one message in, [`Action`]s out, no I/O and no clock. [`Runner`]
 //! performs the actions over any writer, [`serve`] reads lines for it, and [`run_stdio`] is that
-//! over the standard streams. [`main_from_args`] lets a program be the demo server itself.
+//! over the standard streams; [`HttpDemo`] serves it over HTTP. [`main_from_args`] lets a program
+//! be the demo server itself.
 //!
 //! # What it serves
 //!
@@ -27,6 +28,7 @@
 
 mod catalog;
 mod cli;
+mod http;
 mod legacy;
 mod message;
 mod methods;
@@ -39,6 +41,7 @@ mod tools;
 pub(crate) use message::fill;
 
 pub use cli::{main, main_from_args};
+pub use http::{Answers, Counters, HttpDemo, HttpOptions};
 pub use message::Outgoing;
 pub use revision::Revision;
 pub use serve::{Runner, over_pipe, run_stdio, serve};
@@ -120,18 +123,29 @@ impl Demo {
         Demo { options, handshake: Handshake::None }
     }
 
+    /// A server that has agreed on a legacy revision already.
+    fn agreed(options: Options, revision: Revision) -> Self {
+        Demo { options, handshake: Handshake::Complete(revision) }
+    }
+
     /// Takes one message (a line, or the body of a POST) and says what to do about it.
     pub fn receive(&mut self, message: &[u8]) -> Vec<Action> {
         match message::parse(message) {
-            Ok(Incoming::Blank | Incoming::Response) => Vec::new(),
-            Ok(Incoming::Notification { method, params }) => self.notified(&method, &params),
-            Ok(Incoming::Request { id, method, params }) => {
+            Ok(incoming) => self.take(incoming),
+            Err(failure) => vec![Action::Send(failure.answer(Value::Null))],
+        }
+    }
+
+    fn take(&mut self, incoming: Incoming) -> Vec<Action> {
+        match incoming {
+            Incoming::Blank | Incoming::Response => Vec::new(),
+            Incoming::Notification { method, params } => self.notified(&method, &params),
+            Incoming::Request { id, method, params } => {
                 match self.requested(&id, &method, &params) {
                     Ok(actions) => actions,
                     Err(failure) => vec![Action::Send(failure.answer(id))],
                 }
             }
-            Err(failure) => vec![Action::Send(failure.answer(Value::Null))],
         }
     }
 

@@ -15,6 +15,11 @@ pub(super) fn is_marked(params: &Value) -> bool {
     has(PROTOCOL_VERSION) || has(CLIENT_CAPABILITIES)
 }
 
+/// The version that a request names.
+pub(super) fn version_in(params: &Value) -> Option<&str> {
+    params.get("_meta")?.get(PROTOCOL_VERSION)?.as_str()
+}
+
 /// The answer of a modern-only server to a legacy client, which shows its user nothing but this
 /// text: so it names what the server speaks.
 pub(super) fn refuse_initialize(params: &Value) -> Failure {
@@ -31,7 +36,7 @@ pub(super) fn refuse_initialize(params: &Value) -> Failure {
 
 impl Demo {
     /// What a client may ask for: the modern revision first, as it is preferred.
-    fn supported_versions(&self) -> Vec<&'static str> {
+    pub(super) fn supported_versions(&self) -> Vec<&'static str> {
         let legacy = Revision::LEGACY.iter();
         let legacy = legacy.filter(|_| self.options.eras != Eras::Modern);
         let modern = std::iter::once(&Revision::MODERN);
@@ -58,7 +63,7 @@ impl Demo {
     }
 
     /// The version comes first: a request of another revision may lack what this one requires.
-    fn check_metadata(&self, params: &Value) -> Result<(), Failure> {
+    pub(super) fn check_metadata(&self, params: &Value) -> Result<(), Failure> {
         let meta = params.get("_meta").unwrap_or(&Value::Null);
         let required = |key: &str| {
             let text = format!("Invalid params: _meta[\"{key}\"] is required");

@@ -97,19 +97,19 @@ fn perform<W: Write>(mut call: SlowCall, output: &Mutex<W>, stop: &Stop) {
 
 /// Asks a thread to stop, also while it pauses.
 #[derive(Debug, Default)]
-struct Stop {
+pub(super) struct Stop {
     requested: Mutex<bool>,
     changed: Condvar,
 }
 
 impl Stop {
-    fn request(&self) {
+    pub(super) fn request(&self) {
         *self.requested.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
     }
 
     /// Lets the time pass, unless a stop comes first; says whether one has.
-    fn wait(&self, pause: Duration) -> bool {
+    pub(super) fn wait(&self, pause: Duration) -> bool {
         let requested = self.requested.lock().unwrap_or_else(PoisonError::into_inner);
         if pause.is_zero() {
             return *requested;
@@ -118,7 +118,7 @@ impl Stop {
         *outcome.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn wait_for_it(&self) {
+    pub(super) fn wait_for_it(&self) {
         let requested = self.requested.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = self.changed.wait_while(requested, |requested| !*requested);
         drop(outcome.unwrap_or_else(PoisonError::into_inner));

@@ -43,6 +43,11 @@ impl SlowCall {
         self.plan.pause
     }
 
+    /// Whether there is anything to tell before the answer.
+    pub(super) fn tells_progress(&self) -> bool {
+        self.token.is_some() && self.plan.steps > 0
+    }
+
     /// Whether there is no answer: the call stays open until it is cancelled.
     pub fn is_endless(&self) -> bool {
         self.plan.until_cancelled

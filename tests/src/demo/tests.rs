@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 
 use serde_json::{Value, json};
 
-use super::{Action, Demo, Eras, Options, Outgoing, Revision, over_pipe};
+use super::cli::Serving;
+use super::{Action, Answers, Demo, Eras, HttpOptions, Options, Outgoing, Revision, over_pipe};
 
 mod eras;
 mod errors;
@@ -307,11 +308,32 @@ fn the_command_line_says_what_it_cannot_do() {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         super::cli::parse(&args)
     };
-    assert_eq!(parse("stdio").unwrap(), Options::default());
+    assert_eq!(parse("stdio").unwrap(), Serving::Stdio(Options::default()));
+    let legacy = Options { eras: Eras::Legacy, page_size: Some(2), ..Options::default() };
     let options = parse("stdio --era legacy --page-size 2").unwrap();
-    assert_eq!((options.eras, options.page_size), (Eras::Legacy, Some(2)));
-    assert!(parse("http 8080").unwrap_err().contains("not built yet"));
-    for wrong in ["", "tcp", "stdio --era", "stdio --era old", "stdio --page-size 0", "stdio x"] {
+    assert_eq!(options, Serving::Stdio(legacy.clone()));
+    let http = HttpOptions {
+        demo: legacy,
+        port: 8080,
+        answers: Answers::Sse,
+        sessions: false,
+        ..HttpOptions::default()
+    };
+    let line = "http 8080 --no-sessions --answers sse --era legacy --page-size 2";
+    assert_eq!(parse(line).unwrap(), Serving::Http(http));
+    for wrong in [
+        "",
+        "tcp",
+        "stdio --era",
+        "stdio --era old",
+        "stdio --page-size 0",
+        "stdio x",
+        "http",
+        "http 65536",
+        "http 0 --answers xml",
+        "stdio --answers sse",
+        "stdio --get-stream",
+    ] {
         let message = parse(wrong).unwrap_err();
         assert!(message.contains("usage: demo stdio"), "{wrong}: {message}");
     }

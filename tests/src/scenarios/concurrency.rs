@@ -1,13 +1,18 @@
 //! Many calls at once.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use mcp_proto::{ErrorKind, Outcome};
 use serde_json::{Value, json};
 
 use super::Stage;
 use super::conversation::echo;
+use super::lifecycle::kill;
 use crate::client::Setup;
+use crate::processes::wait_gone;
 use crate::script::{Script, Transcript};
 
 /// Does something so many times at once, each on a thread of its own.
@@ -98,7 +103,7 @@ pub fn a_thousand_requests_have_a_thousand_ids(on: &Stage) {
     side_by_side(20, |n| (0..50).for_each(|_| assert_eq!(echo(&client, &message(n)), message(n))));
     client.close();
     let written = Transcript::load(&seen).unwrap().check();
-    let ids: std::collections::BTreeSet<_> =
+    let ids: BTreeSet<_> =
         written.of("tools/call").iter().map(|it| it["id"].to_string()).collect();
     assert_eq!(ids.len(), 1000);
     assert!(!ids.contains("null"));
@@ -138,6 +143,60 @@ pub fn a_death_in_the_middle_ends_every_call(on: &Stage) {
     }
     assert_eq!((*answered.lock().unwrap(), *lost.lock().unwrap()), (40, 24));
     assert_eq!(echo(&client, "anew"), "anew");
+}
+
+/// M-STD-07, M-ERR-08
+pub fn calls_go_on_while_the_server_is_killed_again_and_again(on: &Stage) {
+    let answering = Script::new().expect("tools/call").text("$pid.string");
+    let client = on.launch(Script::modern().repeat(1_000_000, answering), Setup::new());
+    let pid = || client.call_tool("x", json!({})).map(|result| result.text().parse().unwrap());
+    let over = AtomicBool::new(false);
+    let mut killed = BTreeSet::new();
+    thread::scope(|scope| {
+        let caller = || {
+            while !over.load(Ordering::Relaxed) {
+                if let Err(error) = pid() {
+                    assert!(matches!(error.kind(), ErrorKind::Transport(_)), "{error:?}");
+                }
+            }
+        };
+        let callers: Vec<_> = (0..8).map(|_| scope.spawn(caller)).collect();
+        while killed.len() < 10 {
+            // Its own call may meet the server that was killed just now.
+            if let Ok(pid) = pid()
+                && killed.insert(pid)
+            {
+                kill(pid);
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        for caller in callers {
+            if let Err(panic) = caller.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
+    client.close();
+    assert!(killed.into_iter().all(|pid| wait_gone(pid, Duration::ZERO)));
+}
+
+/// M-STD-08, M-TIME-09
+pub fn many_calls_meet_a_rest(on: &Stage) {
+    let client = on.connect(on.demo(&[]), Setup::new()).unwrap();
+    side_by_side(16, |n| {
+        for round in 0..10 {
+            if n == 0 {
+                client.disconnect();
+            }
+            let text = message(n + 100 * round);
+            match client.call_tool("echo", json!({ "message": text })) {
+                Ok(result) => assert_eq!(result.text(), text),
+                Err(error) => assert!(matches!(error.kind(), ErrorKind::Closed(_)), "{error:?}"),
+            }
+        }
+    });
+    assert_eq!(echo(&client, "hi"), "hi");
+    client.close();
 }
 
 /// M-BASE-14

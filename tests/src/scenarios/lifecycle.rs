@@ -16,7 +16,7 @@ use super::conversation::echo;
 use crate::client::{Client, Setup, within};
 use crate::logs;
 use crate::processes::{is_running, wait_gone};
-use crate::script::{Script, Transcript, behind_shell, ignoring_term};
+use crate::script::{Script, Step, Transcript, behind_shell, ignoring_term};
 
 /// Long enough for a process to end on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +31,8 @@ fn pid_of(client: &Client) -> u32 {
     echo(client, "").parse().unwrap()
 }
 
-fn kill(pid: u32) {
+/// Ends a process as nobody can refuse to.
+pub(super) fn kill(pid: u32) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
 }
@@ -234,6 +235,29 @@ pub fn nothing_is_left_of_a_server_behind_a_shell(on: &Stage) {
         drop(client);
         assert!(wait_gone(server, PATIENCE) && wait_gone(shell, PATIENCE), "closed: {closes}");
     }
+}
+
+/// M-STD-07, M-CONN-01
+pub fn a_grandchild_that_keeps_the_pipes_open_holds_up_nobody(on: &Stage) {
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let script = Script::modern()
+        .expect("tools/call")
+        .step(Step::Grandchild { pid_file: Some(file.clone()), keeps_pipes: true })
+        .text("$pid.string")
+        .expect("tools/call")
+        .exit(5);
+    let client = on.launch(script, Setup::new());
+    let first = pid_of(&client);
+    let orphan = noted_pid(&file);
+    assert!(is_running(orphan));
+    let error = client.call_tool("x", json!({})).unwrap_err();
+    assert_eq!(status(error.kind()), Some(ExitStatus::Code(5)), "{error}");
+    assert_ne!(pid_of(&client), first);
+    assert!(wait_gone(orphan, PATIENCE), "what is left of a dead server goes with it");
+    let orphan = noted_pid(&file);
+    client.close();
+    assert!(wait_gone(orphan, PATIENCE));
 }
 
 /// M-CONN-01, M-TIME-09

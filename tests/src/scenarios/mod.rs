@@ -179,21 +179,22 @@ chapters! { $
         targets_and_settings_that_cannot_work_are_refused;
     jsonrpc:
         ids_match_however_they_are_spelled
-        null_counts_as_absent
         unknown_notifications_are_nothing
         batches_of_old_servers_are_taken_apart
-        results_of_every_shape
-        unknown_content_is_kept_beside_the_known
         pings_are_answered_in_every_state
-        failures_keep_what_the_server_said
-        codes_mean_what_the_specification_says
-        a_missing_capability_is_named_and_nothing_is_sent_again
         missing_members_are_no_failure
         ids_of_the_server_are_given_back_as_they_came
         a_modern_server_may_not_ask
         answers_to_nothing_are_discarded
         what_a_server_calls_itself_changes_nothing
         metadata_of_the_host_goes_along;
+    results:
+        null_counts_as_absent
+        results_of_every_shape
+        unknown_content_is_kept_beside_the_known
+        failures_keep_what_the_server_said
+        codes_mean_what_the_specification_says
+        a_missing_capability_is_named_and_nothing_is_sent_again;
     era:
         any_other_error_means_legacy
         answers_that_are_no_discovery_mean_legacy
@@ -221,6 +222,7 @@ chapters! { $
         a_server_that_reads_no_more_fails_its_calls
         a_server_is_ended_step_by_step
         nothing_is_left_of_a_server_behind_a_shell
+        a_grandchild_that_keeps_the_pipes_open_holds_up_nobody
         closing_is_final_and_does_no_harm_twice
         a_rest_ends_the_process_and_the_next_call_begins_another
         a_stream_that_ends_is_not_connected_anew;
@@ -242,9 +244,16 @@ chapters! { $
         pages_have_any_size
         a_page_of_the_wrong_shape_is_an_error
         every_member_of_a_tool_is_there
+        a_tool_says_whether_it_can_be_a_task
         schemas_survive_as_they_are
         a_malformed_tool_costs_itself
         a_call_carries_its_name_and_arguments;
+    progress:
+        a_callback_is_told_all_of_it
+        what_comes_before_a_result_is_shown_before_it
+        each_call_has_a_token_of_its_own
+        a_token_of_the_hosts_is_kept
+        a_callback_that_panics_does_not_fail_its_call;
     handlers:
         metadata_is_computed_for_each_request
         a_handler_of_metadata_may_call_the_client
@@ -262,6 +271,8 @@ chapters! { $
         a_thousand_requests_have_a_thousand_ids
         large_messages_cross_without_a_deadlock
         a_death_in_the_middle_ends_every_call
+        calls_go_on_while_the_server_is_killed_again_and_again
+        many_calls_meet_a_rest
         a_stream_carries_what_a_process_is_told;
     limits:
         an_answer_that_is_too_long_fails_its_call_alone

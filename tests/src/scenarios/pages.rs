@@ -1,5 +1,6 @@
 //! Lists in pages, and the definitions in them.
 
+use mcp_proto::model::TaskSupport;
 use mcp_proto::op::ToolList;
 use mcp_proto::{Error, ErrorKind, PaginationFault, PeerError, Raw};
 use serde_json::{Value, json};
@@ -142,6 +143,24 @@ pub fn every_member_of_a_tool_is_there(on: &Stage) {
     let shown: Vec<_> = tools.iter().map(|tool| tool.display_name()).collect();
     assert_eq!(shown, ["Full", "A", "t"]);
     assert!(tools[2].output_schema.is_none());
+}
+
+/// M-TOOL-13
+pub fn a_tool_says_whether_it_can_be_a_task(on: &Stage) {
+    let values = [
+        (r#","execution":{"taskSupport":"optional"}"#, TaskSupport::Optional),
+        (r#","execution":{"taskSupport":"required"}"#, TaskSupport::Required),
+        (r#","execution":{"taskSupport":"forbidden"}"#, TaskSupport::Forbidden),
+        (r#","execution":{"taskSupport":"someday"}"#, TaskSupport::Forbidden),
+        (r#","execution":{}"#, TaskSupport::Forbidden),
+        ("", TaskSupport::Forbidden),
+    ];
+    let tools = values.map(|(member, _)| format!(r#"{{"name":"t","inputSchema":{{}}{member}}}"#));
+    let result = format!(r#"{{"tools":[{}]}}"#, tools.join(","));
+    let script = Script::modern().expect("tools/list").result(&result);
+    let tools = list(on, script, Setup::new()).0.unwrap();
+    let told: Vec<_> = tools.iter().map(|tool| tool.task_support).collect();
+    assert_eq!(told, values.map(|(_, support)| support));
 }
 
 /// M-TOOL-21

@@ -9,19 +9,24 @@ use crate::wire::headers;
 use crate::{ApiMisuse, Era, ProtocolVersion};
 
 /// Headers that belong to the protocol or to HTTP itself, so that a host's value is not sent.
-const OWNED: [&str; 12] = [
+const OWNED: [&str; 17] = [
     "accept",
     "accept-encoding",
     "connection",
     "content-length",
     "content-type",
+    "expect",
     "host",
+    "keep-alive",
     "last-event-id",
     "mcp-method",
     "mcp-name",
     "mcp-protocol-version",
     "mcp-session-id",
+    "te",
+    "trailer",
     "transfer-encoding",
+    "upgrade",
 ];
 
 /// Checks a header that a host wants on every request.

@@ -37,6 +37,8 @@ pub(crate) struct Bench {
     pub(crate) events: Vec<Event>,
     pub(crate) items: Vec<(CallId, Item)>,
     pub(crate) asked: VecDeque<(QuestionId, Owner, Question)>,
+    /// Whether the journal was taken and replayed.
+    pub(crate) replayed: bool,
 }
 
 /// Settings with names in them, and defaults otherwise. A journal is kept and replayed.
@@ -91,6 +93,7 @@ impl Bench {
             events: Vec::new(),
             items: Vec::new(),
             asked: VecDeque::new(),
+            replayed: false,
         }
     }
 
@@ -351,7 +354,8 @@ impl Bench {
         assert!(self.connection.is_idle(), "something is kept");
         assert!(self.connection.at_rest(), "something runs");
         assert_eq!(self.connection.poll_timeout(), None, "a timer after the end");
-        if self.connection.config().journal {
+        if self.connection.config().journal && !self.replayed {
+            self.replayed = true;
             let journal = String::from_utf8(self.connection.take_journal()).expect("UTF-8");
             journal::replay(&journal).unwrap_or_else(|error| panic!("{error}"));
         }

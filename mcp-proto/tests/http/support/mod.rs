@@ -11,6 +11,8 @@ mod watch;
 
 pub(crate) use bench::{Bench, config, options, target, tool};
 pub(crate) use posted::Posted;
+/// What the words of hostile servers know a message by.
+pub(crate) use posted::Posted as Sent;
 pub(crate) use server::{
     INITIALIZED, JSON, SSE, answer, discovered, event, gzip, in_both_eras, initialized, refusal,
 };

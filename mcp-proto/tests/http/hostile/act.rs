@@ -1,0 +1,403 @@
+//! What may happen to a connection over HTTP, and a host that lets it.
+
+use std::time::Duration;
+
+use mcp_proto::op::{Connect, CustomRequest, ListTools, Ping};
+use mcp_proto::{
+    Answer, CallId, Era, EraChoice, ExchangeId, Hearing, HttpFailure, HttpFailureKind, HttpInput,
+    Input, Mailbox, QuestionId, Sent, Setting,
+};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Map, json};
+
+use super::words::{Memory, Say, good, said};
+use crate::support::*;
+
+/// How a connection is set up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setup {
+    era: EraChoice,
+    /// Whether the server behaves until it is ready.
+    ready: Option<Era>,
+    session: bool,
+    metadata: bool,
+    /// Bounds so small that they are met.
+    small: bool,
+}
+
+/// One thing that happens.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Begin {
+        kind: u8,
+        progress: bool,
+        timeout: Option<u64>,
+    },
+    Cancel(Index),
+    Pull(Index),
+    Answer(Index, u8),
+    Set(u8),
+    Disconnect,
+    Close,
+    /// A good answer to the latest request.
+    Good {
+        back: u8,
+        stream: bool,
+        say: Say,
+    },
+    Head {
+        to: Index,
+        status: u16,
+        head: Vec<Header>,
+    },
+    /// Messages, each as an event or not, compressed or not.
+    Say {
+        to: Index,
+        all: Vec<(Say, Frame)>,
+        gzip: Option<Flaw>,
+    },
+    Bytes(Index, Vec<u8>),
+    End(Index),
+    Fail {
+        to: Index,
+        kind: HttpFailureKind,
+        sent: Sent,
+    },
+    /// The performer lets go of what it was told to.
+    LetGo,
+    Wait(u64),
+    Deadline,
+    Early,
+}
+
+type Header = (&'static str, &'static str);
+
+/// How a message is framed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Frame {
+    Bare,
+    Lf,
+    CrLf,
+    /// Without its empty line.
+    Open,
+    Named,
+}
+
+/// What is wrong with a compressed body.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Flaw {
+    None,
+    Cut(usize),
+    Flip(usize),
+}
+
+pub(super) fn setup() -> impl Strategy<Value = Setup> {
+    let era = prop_oneof![
+        4 => Just(EraChoice::Auto),
+        1 => Just(EraChoice::Modern),
+        1 => Just(EraChoice::Legacy),
+    ];
+    let ready = prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(Era::Modern)),
+        2 => Just(Some(Era::Legacy)),
+    ];
+    let metadata = prop::bool::weighted(0.3);
+    (era, ready, any::<bool>(), metadata, any::<bool>()).prop_map(
+        |(era, ready, session, metadata, small)| Setup { era, ready, session, metadata, small },
+    )
+}
+
+const STATUSES: &[u16] = &[
+    200, 200, 200, 200, 200, 200, 200, 202, 204, 0, 101, 299, 301, 302, 304, 307, 307, 308, 400,
+    401, 403, 404, 404, 404, 405, 422, 429, 500, 503, 599, 999,
+];
+
+const HEADERS: &[Header] = &[
+    ("content-type", "application/json"),
+    ("content-type", "text/event-stream"),
+    ("Content-Type", "Text/Event-Stream; charset=utf-8"),
+    ("content-type", "text/html"),
+    ("content-encoding", "gzip"),
+    ("content-encoding", "br"),
+    ("mcp-session-id", "s-1"),
+    ("mcp-session-id", "s-2"),
+    ("mcp-session-id", "no id"),
+    ("location", "/mcp/"),
+    ("location", "http://other.test/"),
+    ("location", "\u{0}"),
+    ("www-authenticate", "Bearer"),
+];
+
+const KINDS: &[HttpFailureKind] = &[
+    HttpFailureKind::Resolve,
+    HttpFailureKind::Connect,
+    HttpFailureKind::Tls,
+    HttpFailureKind::Proxy,
+    HttpFailureKind::Closed,
+    HttpFailureKind::Closed,
+    HttpFailureKind::Malformed,
+    HttpFailureKind::Aborted,
+];
+
+pub(super) fn act() -> impl Strategy<Value = Act> {
+    let begin = (0u8..6, any::<bool>(), prop::option::of(0u64..20_000))
+        .prop_map(|(kind, progress, timeout)| Act::Begin { kind, progress, timeout });
+    let wait = prop_oneof![3 => 0u64..300, 1 => 0u64..40_000];
+    let headers = prop::collection::vec(prop::sample::select(HEADERS.to_vec()), 0..4);
+    let head = (any::<Index>(), prop::sample::select(STATUSES.to_vec()), headers)
+        .prop_map(|(to, status, head)| Act::Head { to, status, head });
+    let frame = prop_oneof![
+        2 => Just(Frame::Bare),
+        6 => Just(Frame::Lf),
+        1 => Just(Frame::CrLf),
+        1 => Just(Frame::Open),
+        1 => Just(Frame::Named),
+    ];
+    let flaw = prop_oneof![
+        Just(Flaw::None),
+        (0usize..60).prop_map(Flaw::Cut),
+        (10usize..120).prop_map(Flaw::Flip),
+    ];
+    let says = (
+        any::<Index>(),
+        prop::collection::vec((prop_oneof![good(), said()], frame), 0..4),
+        prop::option::weighted(0.2, flaw),
+    )
+        .prop_map(|(to, all, gzip)| Act::Say { to, all, gzip });
+    let bytes = prop::collection::vec(any::<u8>(), 0..12);
+    let fail = (
+        any::<Index>(),
+        prop::sample::select(KINDS.to_vec()),
+        prop::sample::select(vec![Sent::None, Sent::Some, Sent::All]),
+    )
+        .prop_map(|(to, kind, sent)| Act::Fail { to, kind, sent });
+    let ends = prop::bool::weighted(0.3).prop_map(|b| if b { Act::Close } else { Act::Disconnect });
+    prop_oneof![
+        12 => begin,
+        2 => any::<Index>().prop_map(Act::Cancel),
+        6 => any::<Index>().prop_map(Act::Pull),
+        6 => (any::<Index>(), 0u8..4).prop_map(|(id, how)| Act::Answer(id, how)),
+        1 => (0u8..3).prop_map(Act::Set),
+        1 => ends,
+        12 => (0u8..3, any::<bool>(), good())
+            .prop_map(|(back, stream, say)| Act::Good { back, stream, say }),
+        16 => head,
+        20 => says,
+        2 => (any::<Index>(), bytes).prop_map(|(to, bytes)| Act::Bytes(to, bytes)),
+        8 => any::<Index>().prop_map(Act::End),
+        4 => fail,
+        8 => Just(Act::LetGo),
+        4 => wait.prop_map(Act::Wait),
+        2 => Just(Act::Deadline),
+        1 => Just(Act::Early),
+    ]
+}
+
+/// Lets everything happen, then lets time heal what can be healed. Returns all outputs.
+pub(super) fn play(setup: Setup, acts: &[Act], split: Split, journal: bool) -> String {
+    let mut config = config();
+    config.journal = journal;
+    config.era = setup.era;
+    if setup.metadata {
+        config.hears = vec![Hearing::RequestMeta, Hearing::Elicitation];
+    }
+    if setup.small {
+        config.max_message_bytes = 600;
+        config.max_pages = 3;
+        config.max_list_bytes = 200;
+        config.max_pending_items = 2;
+        config.max_pending_item_bytes = 150;
+        config.max_server_requests = 2;
+    }
+    let mut bench = Bench::new(config, target());
+    bench.split = split;
+    if let Some(era) = setup.ready {
+        comes_up(&mut bench, era, setup.session);
+    }
+    bench.lets_go = false;
+    let mut memory = Memory::default();
+    for act in acts {
+        happens(&mut bench, act, &mut memory);
+    }
+    heal(&mut bench);
+    bench.end();
+    bench.whole_trace()
+}
+
+/// A server of this era starts, unless the other one is forced.
+fn comes_up(bench: &mut Bench, era: Era, session: bool) {
+    bench.begin(Connect);
+    while let Some(post) = bench.take_posts().pop() {
+        match (post.method(), era) {
+            ("server/discover", Era::Modern) => bench.result(&post, discovered(&["2026-07-28"])),
+            ("initialize", Era::Legacy) => {
+                bench.welcome(&post, "2025-11-25", session.then_some("s-0"));
+            }
+            (INITIALIZED, _) => bench.accepts(&post),
+            _ => bench.says(&post, 400, &refusal(&post, -32601)),
+        }
+    }
+}
+
+/// One of the calls, those that are open first.
+fn which(bench: &Bench, index: &Index) -> CallId {
+    let mut calls = bench.watch.open_calls();
+    calls.push(CallId::new(1));
+    *index.get(&calls)
+}
+
+/// What was sent on one of the exchanges, or on none that is open.
+fn post(bench: &Bench, index: &Index) -> Option<Posted> {
+    let mut exchanges = bench.watch.open_exchanges();
+    exchanges.reverse();
+    exchanges.push(ExchangeId::new(1));
+    let exchange = *index.get(&exchanges);
+    bench.posts.iter().find(|post| post.exchange == exchange).cloned()
+}
+
+fn happens(bench: &mut Bench, act: &Act, memory: &mut Memory) {
+    match act {
+        Act::Begin { kind, progress, timeout } => begin(bench, *kind, *progress, *timeout),
+        Act::Cancel(index) => bench.input(Input::Cancel(which(bench, index))),
+        Act::Pull(index) => bench.input(Input::Pull(Mailbox::Call(which(bench, index)))),
+        Act::Answer(index, how) => {
+            let mut open = bench.watch.open_questions();
+            open.push(QuestionId::new(1));
+            let mut meta = Map::new();
+            meta.insert(String::from("progressToken"), json!(how));
+            let answer = match how {
+                0 | 1 => Answer::RequestMeta(meta),
+                2 => Answer::Elicit(json!({ "action": "accept" })),
+                _ => Answer::Failed,
+            };
+            bench.reply(*index.get(&open), answer);
+        }
+        Act::Set(0) => bench.input(Input::Set(Setting::Hear(Hearing::RequestMeta))),
+        Act::Set(1) => bench.input(Input::Set(Setting::Hear(Hearing::Elicitation))),
+        Act::Set(_) => bench.input(Input::Set(Setting::Meta(Map::new()))),
+        Act::Disconnect => bench.input(Input::Disconnect),
+        Act::Close => bench.input(Input::Close),
+        Act::LetGo => bench.let_go(),
+        Act::Wait(millis) => bench.advance(Duration::from_millis(*millis)),
+        Act::Deadline => {
+            if bench.deadline().is_some() {
+                bench.next_deadline();
+            }
+        }
+        Act::Early => bench.timeout(),
+        Act::Good { back, stream, say } => answers(bench, *back, *stream, say, memory),
+        Act::Head { to, status, head } => {
+            if let Some(post) = post(bench, to) {
+                bench.head(&post, *status, head);
+            }
+        }
+        Act::Say { to, all, gzip } => says(bench, to, all, *gzip, memory),
+        Act::Bytes(to, bytes) => {
+            if let Some(post) = post(bench, to) {
+                bench.body(&post, bytes);
+            }
+        }
+        Act::End(to) => {
+            if let Some(post) = post(bench, to) {
+                bench.ends(&post);
+            }
+        }
+        Act::Fail { to, kind, sent } => {
+            if let Some(post) = post(bench, to) {
+                let failure = HttpFailure::new(*kind, *sent, false, "failed");
+                bench.http(post.exchange, HttpInput::Failed(failure));
+            }
+        }
+    }
+}
+
+fn begin(bench: &mut Bench, kind: u8, progress: bool, timeout: Option<u64>) {
+    let with = options(timeout.map(Duration::from_millis), progress);
+    match kind {
+        0 => drop(bench.begin_with(Connect, with)),
+        1 => drop(bench.begin_with(Ping, with)),
+        2 | 3 => drop(bench.begin_with(ListTools, with)),
+        4 => drop(bench.begin_with(CustomRequest::new("x/y", Map::new()), with)),
+        _ => {
+            let arguments = json!({ "n": 1, "_meta": { "progressToken": "own" } });
+            drop(bench.begin_with(tool("x", arguments), with));
+        }
+    }
+}
+
+/// A good server answers one of the latest messages.
+fn answers(bench: &mut Bench, back: u8, stream: bool, say: &Say, memory: &mut Memory) {
+    let open = bench.watch.open_exchanges();
+    let Some(exchange) = open.iter().rev().nth(usize::from(back)).copied() else { return };
+    let Some(post) = bench.posts.iter().find(|post| post.exchange == exchange).cloned() else {
+        return;
+    };
+    if post.id().is_null() {
+        return bench.accepts(&post);
+    }
+    let text = memory.text(say, std::slice::from_ref(&post));
+    if stream {
+        bench.streams(&post, &event(&text));
+    } else {
+        bench.says(&post, 200, &text);
+    }
+}
+
+fn says(
+    bench: &mut Bench,
+    to: &Index,
+    all: &[(Say, Frame)],
+    coded: Option<Flaw>,
+    memory: &mut Memory,
+) {
+    let Some(post) = post(bench, to) else { return };
+    let mut body = Vec::new();
+    for (n, (say, frame)) in all.iter().enumerate() {
+        // Mostly of the request of this exchange, at times of any.
+        let about = if n == 2 { &bench.posts } else { std::slice::from_ref(&post) };
+        let text = memory.text(say, about);
+        body.extend(
+            match frame {
+                Frame::Bare => text,
+                Frame::Lf => event(&text),
+                Frame::CrLf => event(&text).replace('\n', "\r\n"),
+                Frame::Open => format!("data: {text}\n"),
+                Frame::Named => format!("event: other\ndata: {text}\n\n"),
+            }
+            .into_bytes(),
+        );
+    }
+    match coded {
+        None => {}
+        Some(flaw) => {
+            body = gzip(&body);
+            match flaw {
+                Flaw::None => {}
+                Flaw::Cut(bytes) => body.truncate(body.len().saturating_sub(bytes)),
+                Flaw::Flip(at) => {
+                    let at = at % body.len();
+                    body[at] ^= 0x55;
+                }
+            }
+        }
+    }
+    bench.body(&post, &body);
+}
+
+/// From now on the performer keeps its promises: it lets go of what it was told to. Time alone must
+/// end every call and every exchange.
+fn heal(bench: &mut Bench) {
+    bench.lets_go = true;
+    bench.let_go();
+    for _ in 0..1000 {
+        if bench.deadline().is_none() {
+            break;
+        }
+        bench.next_deadline();
+    }
+    assert_eq!(bench.deadline(), None, "deadlines without an end");
+    assert_eq!(bench.watch.open_calls(), [], "calls without an end");
+    assert_eq!(bench.watch.open_exchanges(), [], "exchanges without an end");
+}

@@ -1,0 +1,66 @@
+//! Journals of a connection over HTTP: secrets are masked, and they replay all the same. Every scene
+//! of these tests replays its own; these look into it.
+
+use mcp_proto::op::{Connect, ListTools};
+use mcp_proto::{Input, journal};
+use serde_json::json;
+
+use crate::support::*;
+
+/// M-UNTR-19, M-UNTR-18: values of configured headers and session ids are written down nowhere; the
+/// protocol's own headers are.
+#[test]
+fn secrets_are_not_written_down() {
+    let target = target()
+        .header("Authorization", "Bearer secret-a")
+        .header("cookie", "secret-b")
+        .header("mcp-param-key", "secret-c");
+    let mut bench = Bench::new(config(), target);
+    let call = bench.begin(Connect);
+    bench.speak_legacy("2025-11-25", Some("secret-d"));
+    bench.done(&call).unwrap();
+    let list = bench.begin(ListTools);
+    let post = bench.expect("tools/list");
+    let head = [JSON[0], ("Set-Cookie", "secret-e"), ("MCP-Session-Id", "secret-f")];
+    let body = answer(&post, &json!({ "tools": [{ "name": "readable" }] }));
+    bench.whole(&post, 200, &head, body.as_bytes());
+    bench.done(&list).unwrap();
+    bench.input(Input::Close);
+    let delete = bench.next_post();
+    bench.accepts(&delete);
+
+    let text = String::from_utf8(bench.connection.take_journal()).unwrap();
+    assert!(!text.contains("secret"), "{text}");
+    for name in ["authorization", "cookie", "mcp-param-key", "x-api-key", "set-cookie"] {
+        assert!(text.to_lowercase().contains(&format!("[\"{name}\",\"masked\"]")), "{name}");
+    }
+    assert!(text.contains(r#"["mcp-protocol-version","2025-11-25"]"#));
+    assert!(text.contains("readable"), "the header of the journal says so");
+    let replayed = journal::replay(&text).unwrap();
+    assert!(replayed.inputs > 10 && replayed.outputs > 10);
+    bench.replayed = true;
+}
+
+/// M-SESS-06, M-SESS-07: a replay takes and refuses the same sessions, and tells them apart.
+#[test]
+fn masked_sessions_behave_as_they_were() {
+    for id in ["session-1", "not a session", ""] {
+        let mut bench = Bench::cold();
+        let list = bench.begin(ListTools);
+        bench.speak_legacy("2025-11-25", Some(id));
+        let late = bench.begin(ListTools);
+        let [first, second] = &*bench.take_posts() else { panic!("two lists") };
+        bench.says(first, 404, "");
+        if id == "session-1" {
+            bench.greet("2025-11-25", Some("session-2"));
+            let again = bench.expect("tools/list");
+            bench.result(&again, json!({ "tools": [] }));
+            bench.done(&list).unwrap();
+            // The other one notices late that its session is gone, and finds the new one.
+            bench.says(second, 404, "");
+            let again = bench.expect("tools/list");
+            bench.result(&again, json!({ "tools": [] }));
+            bench.done(&late).unwrap();
+        }
+    }
+}
