@@ -123,6 +123,8 @@ fn the_fallback_hangs_on_no_code() {
         bench.fails(&probe, error.clone());
         let initialize = bench.expect("initialize");
         assert_eq!(initialize.params()["protocolVersion"], "2025-11-25", "the newest: {error}");
+        let waits = bench.connection.poll_timeout().map(|deadline| deadline.reason);
+        assert_eq!(waits, Some(TimerReason::Start), "the probe's time is over");
         assert!(initialize.params().get("_meta").is_none());
         bench.result(&initialize, initialized("2025-11-25"));
         bench.expect(INITIALIZED);

@@ -115,6 +115,21 @@ fn what_was_held_of_a_dead_process_is_forgotten() {
     bench.quiet();
 }
 
+/// M-UNTR-14: and so is the room that it took.
+#[test]
+fn what_was_held_of_a_dead_process_takes_no_room() {
+    let large = format!(r#"{{"id":1,"method":"a","params":["{}"]}}"#, "x".repeat(900 * 1024));
+    let mut bench = starting_with(quick());
+    bench.expect("server/discover");
+    bench.line(&large);
+    bench.exit(ExitStatus::Code(1));
+    let initialize = bench.expect("initialize");
+    bench.line(&large);
+    bench.result(&initialize, initialized("2025-11-25"));
+    bench.expect(INITIALIZED);
+    assert_eq!(answers(&mut bench), [("1".into(), json!(-32601))]);
+}
+
 /// M-NOTE-06: a legacy server's ping is answered with an empty result, under the id as it came,
 /// and what is unknown is refused.
 #[test]
@@ -140,6 +155,18 @@ fn ids_of_the_server_are_echoed_verbatim() {
         assert!(refusal.line.contains(&format!("\"id\":{id},\"error\":{{\"code\":-32601,")));
     }
     bench.quiet();
+}
+
+/// M-STD-01, M-STD-02: what is no JSON is never sent back, however much it looks like an id.
+#[test]
+fn ids_that_are_no_json_are_not_echoed() {
+    let mut bench = Bench::legacy(config());
+    for id in ["hello", "007", "01.0", "-", "1e", "tru", r#""\q""#, "\"\u{1}\"", "\"\t\"", "'1'"] {
+        bench.events.clear();
+        bench.line(&asks(id, "ping"));
+        bench.quiet();
+        assert!(matches!(bench.events[..], [Event::LineSkipped { .. }]), "{id}");
+    }
 }
 
 /// M-BASE-02: a notification is never answered, whatever it is; an id that is `null` is none.

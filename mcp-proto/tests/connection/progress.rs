@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_proto::op::{CustomRequest, ListTools, Ping};
-use mcp_proto::{Call, CallOptions, Event, ExitStatus, Item};
+use mcp_proto::{Call, CallOptions, Event, ExitStatus, Input, Item};
 use serde_json::{Map, Value, json};
 
 use crate::support::*;
@@ -236,4 +236,20 @@ fn a_result_that_has_arrived_outlives_its_server() {
         assert_eq!(got(bench), [1.0]);
         assert_eq!(bench.done(&call).unwrap().text(), "kept");
     });
+}
+
+/// M-PROG-01, M-CONN-01: at a close or disconnect it is handed on, without the items before it.
+#[test]
+fn a_result_that_has_arrived_is_handed_on_at_the_end() {
+    for input in [|| Input::Close, || Input::Disconnect] {
+        in_both_eras(|bench| {
+            let call = bench.begin_with(tool("x", json!({})), wanted());
+            let sent = bench.expect("tools/call");
+            tells(bench, &token(&sent), json!({ "progress": 1 }));
+            bench.completes(&sent, json!({ "content": [{ "type": "text", "text": "kept" }] }));
+            bench.input(input());
+            assert_eq!(bench.done(&call).unwrap().text(), "kept");
+            assert_eq!(bench.items, []);
+        });
+    }
 }

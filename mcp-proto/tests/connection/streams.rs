@@ -113,6 +113,21 @@ fn a_failed_start_closes_a_stream() {
     assert!(matches!(bench.error(&call).kind(), ErrorKind::Closed(CloseReason::Start(_))));
 }
 
+/// M-TIME-11, M-BASE-14: a call that begins while a stream shows signs of its end has no next one to
+/// go to, and ends with it.
+#[test]
+fn a_call_that_waits_ends_with_its_stream() {
+    let mut bench = ready(Era::Modern);
+    bench.write_fails();
+    let call = bench.begin(Ping);
+    bench.quiet();
+    assert!(bench.is_pending(&call));
+    bench.signal(StdioInput::StdoutClosed);
+    let error = bench.error(&call);
+    assert!(matches!(error.kind(), ErrorKind::Transport(TransportError::StreamEnded)), "{error}");
+    assert_eq!(error.outcome(), Outcome::NotSent);
+}
+
 /// M-STD-07: a stream whose other side takes nothing more is waited for a moment, for its answers.
 #[test]
 fn a_stream_that_takes_nothing_may_still_answer() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_proto::op::{Connect, CustomRequest, ListTools, Ping};
 use mcp_proto::{
-    Answer, ErrorKind, Event, Hearing, Input, Outcome, Phase, StdioInput, TimerReason,
+    Answer, ErrorKind, Event, ExitStatus, Hearing, Input, Outcome, Phase, StdioInput, TimerReason,
 };
 use serde_json::{Map, Value, json};
 
@@ -165,6 +165,23 @@ fn a_timeout_tells_what_was_seen() {
     });
 }
 
+/// M-TIME-02, M-STD-07: what another process said before is none of that.
+#[test]
+fn a_timeout_tells_nothing_of_the_process_before() {
+    in_both_eras(|bench| {
+        let era = bench.era();
+        bench.line("debug: old");
+        bench.signal(StdioInput::Stderr(b"old words\n"));
+        bench.exit(ExitStatus::Code(0));
+        let call = bench.begin(tool("x", json!({})));
+        bench.speak(era);
+        bench.advance(Duration::from_secs(15));
+        let text = bench.error(&call).to_string();
+        assert!(!text.contains("line(s)") && !text.contains("old words"), "{text}");
+        bench.take_messages();
+    });
+}
+
 /// M-TIME-06, M-TIME-08: cancelling tells the server once, ends the call at once, and what comes
 /// afterwards is ignored.
 #[test]
@@ -179,6 +196,7 @@ fn a_cancelled_call_ends_at_once() {
         let error = bench.error(&call);
         assert!(matches!(error.kind(), ErrorKind::Cancelled), "{error}");
         assert_eq!(error.outcome(), Outcome::Unknown);
+        assert!(bench.connection.is_idle(), "nothing is kept of its request");
         bench.trace();
         bench.cancel(&call);
         bench.line(&format!(
