@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_proto::op::{Connect, CustomRequest, ListTools, Ping};
 use mcp_proto::{
-    Answer, CallId, Era, EraChoice, ExchangeId, Hearing, HttpFailure, HttpFailureKind, HttpInput,
-    Input, Mailbox, QuestionId, Sent, Setting,
+    Answer, CallId, Era, EraChoice, Hearing, HttpFailure, HttpFailureKind, HttpInput, Input,
+    Mailbox, QuestionId, Sent, Setting,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -47,20 +47,25 @@ pub(super) enum Act {
         say: Say,
     },
     Head {
-        to: Index,
+        to: u8,
         status: u16,
         head: Vec<Header>,
     },
+    /// A whole answer without a body.
+    Refuse {
+        to: u8,
+        status: u16,
+    },
     /// Messages, each as an event or not, compressed or not.
     Say {
-        to: Index,
+        to: u8,
         all: Vec<(Say, Frame)>,
         gzip: Option<Flaw>,
     },
-    Bytes(Index, Vec<u8>),
-    End(Index),
+    Bytes(u8, Vec<u8>),
+    End(u8),
     Fail {
-        to: Index,
+        to: u8,
         kind: HttpFailureKind,
         sent: Sent,
     },
@@ -94,14 +99,14 @@ pub(super) enum Flaw {
 
 pub(super) fn setup() -> impl Strategy<Value = Setup> {
     let era = prop_oneof![
-        4 => Just(EraChoice::Auto),
+        8 => Just(EraChoice::Auto),
         1 => Just(EraChoice::Modern),
         1 => Just(EraChoice::Legacy),
     ];
     let ready = prop_oneof![
         1 => Just(None),
-        1 => Just(Some(Era::Modern)),
-        2 => Just(Some(Era::Legacy)),
+        3 => Just(Some(Era::Modern)),
+        3 => Just(Some(Era::Legacy)),
     ];
     let metadata = prop::bool::weighted(0.3);
     (era, ready, any::<bool>(), metadata, any::<bool>()).prop_map(
@@ -145,9 +150,19 @@ pub(super) fn act() -> impl Strategy<Value = Act> {
     let begin = (0u8..6, any::<bool>(), prop::option::of(0u64..20_000))
         .prop_map(|(kind, progress, timeout)| Act::Begin { kind, progress, timeout });
     let wait = prop_oneof![3 => 0u64..300, 1 => 0u64..40_000];
+    // The latest exchange most of the time.
+    let to = || prop_oneof![3 => Just(0u8), 2 => 1u8..6];
     let headers = prop::collection::vec(prop::sample::select(HEADERS.to_vec()), 0..4);
-    let head = (any::<Index>(), prop::sample::select(STATUSES.to_vec()), headers)
-        .prop_map(|(to, status, head)| Act::Head { to, status, head });
+    let odd = (prop::sample::select(STATUSES.to_vec()), headers);
+    let begins = prop_oneof![
+        6 => Just((200, SSE.to_vec())),
+        1 => Just((200, vec![SSE[0], ("content-encoding", "gzip")])),
+        2 => Just((200, JSON.to_vec())),
+        1 => Just((200, vec![JSON[0], ("content-encoding", "gzip")])),
+        1 => Just((307, vec![("location", "/mcp/")])),
+        5 => odd,
+    ];
+    let head = (to(), begins).prop_map(|(to, (status, head))| Act::Head { to, status, head });
     let frame = prop_oneof![
         2 => Just(Frame::Bare),
         6 => Just(Frame::Lf),
@@ -161,14 +176,14 @@ pub(super) fn act() -> impl Strategy<Value = Act> {
         (10usize..120).prop_map(Flaw::Flip),
     ];
     let says = (
-        any::<Index>(),
+        to(),
         prop::collection::vec((prop_oneof![good(), said()], frame), 0..4),
         prop::option::weighted(0.2, flaw),
     )
         .prop_map(|(to, all, gzip)| Act::Say { to, all, gzip });
     let bytes = prop::collection::vec(any::<u8>(), 0..12);
     let fail = (
-        any::<Index>(),
+        to(),
         prop::sample::select(KINDS.to_vec()),
         prop::sample::select(vec![Sent::None, Sent::Some, Sent::All]),
     )
@@ -183,10 +198,12 @@ pub(super) fn act() -> impl Strategy<Value = Act> {
         1 => ends,
         12 => (0u8..3, any::<bool>(), good())
             .prop_map(|(back, stream, say)| Act::Good { back, stream, say }),
-        16 => head,
-        20 => says,
-        2 => (any::<Index>(), bytes).prop_map(|(to, bytes)| Act::Bytes(to, bytes)),
-        8 => any::<Index>().prop_map(Act::End),
+        10 => head,
+        8 => (to(), prop::sample::select(vec![404, 404, 503, 401, 307, 202]))
+            .prop_map(|(to, status)| Act::Refuse { to, status }),
+        30 => says,
+        2 => (to(), bytes).prop_map(|(to, bytes)| Act::Bytes(to, bytes)),
+        8 => to().prop_map(Act::End),
         4 => fail,
         8 => Just(Act::LetGo),
         4 => wait.prop_map(Act::Wait),
@@ -248,12 +265,9 @@ fn which(bench: &Bench, index: &Index) -> CallId {
     *index.get(&calls)
 }
 
-/// What was sent on one of the exchanges, or on none that is open.
-fn post(bench: &Bench, index: &Index) -> Option<Posted> {
-    let mut exchanges = bench.watch.open_exchanges();
-    exchanges.reverse();
-    exchanges.push(ExchangeId::new(1));
-    let exchange = *index.get(&exchanges);
+/// What was sent on one of the exchanges that are open, counted back from the latest.
+fn post(bench: &Bench, back: u8) -> Option<Posted> {
+    let exchange = *bench.watch.open_exchanges().iter().rev().nth(usize::from(back))?;
     bench.posts.iter().find(|post| post.exchange == exchange).cloned()
 }
 
@@ -289,23 +303,28 @@ fn happens(bench: &mut Bench, act: &Act, memory: &mut Memory) {
         Act::Early => bench.timeout(),
         Act::Good { back, stream, say } => answers(bench, *back, *stream, say, memory),
         Act::Head { to, status, head } => {
-            if let Some(post) = post(bench, to) {
+            if let Some(post) = post(bench, *to) {
                 bench.head(&post, *status, head);
             }
         }
-        Act::Say { to, all, gzip } => says(bench, to, all, *gzip, memory),
+        Act::Refuse { to, status } => {
+            if let Some(post) = post(bench, *to) {
+                bench.whole(&post, *status, &[("location", "/mcp/")], b"");
+            }
+        }
+        Act::Say { to, all, gzip } => says(bench, *to, all, *gzip, memory),
         Act::Bytes(to, bytes) => {
-            if let Some(post) = post(bench, to) {
+            if let Some(post) = post(bench, *to) {
                 bench.body(&post, bytes);
             }
         }
         Act::End(to) => {
-            if let Some(post) = post(bench, to) {
+            if let Some(post) = post(bench, *to) {
                 bench.ends(&post);
             }
         }
         Act::Fail { to, kind, sent } => {
-            if let Some(post) = post(bench, to) {
+            if let Some(post) = post(bench, *to) {
                 let failure = HttpFailure::new(*kind, *sent, false, "failed");
                 bench.http(post.exchange, HttpInput::Failed(failure));
             }
@@ -329,11 +348,7 @@ fn begin(bench: &mut Bench, kind: u8, progress: bool, timeout: Option<u64>) {
 
 /// A good server answers one of the latest messages.
 fn answers(bench: &mut Bench, back: u8, stream: bool, say: &Say, memory: &mut Memory) {
-    let open = bench.watch.open_exchanges();
-    let Some(exchange) = open.iter().rev().nth(usize::from(back)).copied() else { return };
-    let Some(post) = bench.posts.iter().find(|post| post.exchange == exchange).cloned() else {
-        return;
-    };
+    let Some(post) = post(bench, back) else { return };
     if post.id().is_null() {
         return bench.accepts(&post);
     }
@@ -345,14 +360,13 @@ fn answers(bench: &mut Bench, back: u8, stream: bool, say: &Say, memory: &mut Me
     }
 }
 
-fn says(
-    bench: &mut Bench,
-    to: &Index,
-    all: &[(Say, Frame)],
-    coded: Option<Flaw>,
-    memory: &mut Memory,
-) {
+fn says(bench: &mut Bench, to: u8, all: &[(Say, Frame)], coded: Option<Flaw>, memory: &mut Memory) {
     let Some(post) = post(bench, to) else { return };
+    if !bench.watch.was_answered(post.exchange) {
+        let coding = coded.map(|_| ("content-encoding", "gzip"));
+        let head: Vec<_> = SSE.iter().copied().chain(coding).collect();
+        bench.head(&post, 200, &head);
+    }
     let mut body = Vec::new();
     for (n, (say, frame)) in all.iter().enumerate() {
         // Mostly of the request of this exchange, at times of any.
