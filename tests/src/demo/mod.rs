@@ -38,6 +38,7 @@ mod serve;
 mod slow;
 mod tools;
 
+pub(crate) use http::{Endpoint, Next};
 pub(crate) use message::fill;
 
 pub use cli::{main, main_from_args};

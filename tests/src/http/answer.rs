@@ -26,14 +26,14 @@ impl Head {
         self.0
     }
 
-    /// The whole answer, with a body of this length.
-    pub fn body(self, body: &str) -> String {
+    /// The whole answer, with the length of its body.
+    pub fn body(self, body: &[u8]) -> Vec<u8> {
         // These two have no body, and no length either.
         let mut all = match self.0.get(9..12) {
-            Some("204" | "304") => return self.finish(),
-            _ => self.header("Content-Length", body.len()).finish(),
+            Some("204" | "304") => return self.finish().into_bytes(),
+            _ => self.header("Content-Length", body.len()).finish().into_bytes(),
         };
-        all.push_str(body);
+        all.extend_from_slice(body);
         all
     }
 }
@@ -94,9 +94,9 @@ mod tests {
 
     #[test]
     fn answers_are_framed() {
-        let answer = Head::new(400).header("A", 1).body("hi");
-        assert_eq!(answer, "HTTP/1.1 400 Bad Request\r\nA: 1\r\nContent-Length: 2\r\n\r\nhi");
-        assert_eq!(Head::new(204).body(""), "HTTP/1.1 204 No Content\r\n\r\n");
+        let answer = Head::new(400).header("A", 1).body(b"hi");
+        assert_eq!(answer, b"HTTP/1.1 400 Bad Request\r\nA: 1\r\nContent-Length: 2\r\n\r\nhi");
+        assert_eq!(Head::new(204).body(b""), b"HTTP/1.1 204 No Content\r\n\r\n");
         let mut body = Chunked(Vec::new());
         body.write_all(b"0123456789").unwrap();
         body.write_all(b"").unwrap();

@@ -2,7 +2,8 @@
 //!
 //! A [`Script`] is a list of [`Step`]s. It is played over any reader and writer ([`Script::play`],
 //! [`Script::spawn`], [`Script::over_pipe`]), or by the program `scripted` as a child process
-//! ([`Program`]), and it records what the client wrote: the [`Transcript`].
+//! ([`Program`]), and it records what the client wrote: the [`Transcript`]. Over HTTP it is an
+//! [`HttpScript`], request by request.
 //!
 //! ```
 //! use std::io::{BufRead, BufReader, Write};
@@ -42,6 +43,7 @@
 //! `$argv.0`). Two endings change the form: `$id.string` is the value's JSON text as a string (a
 //! string stays itself), `$id.float` writes an integer as `1.0`.
 
+mod http;
 mod player;
 mod playing;
 mod process;
@@ -51,6 +53,7 @@ mod step;
 mod template;
 mod transcript;
 
+pub use http::{Accept, HttpPlaying, HttpScript, HttpStep, HttpTranscript, Recorded, Reply};
 pub use playing::Playing;
 pub use process::main;
 pub use program::{Program, behind_shell, ignoring_term};

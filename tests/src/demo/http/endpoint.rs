@@ -105,9 +105,8 @@ impl Endpoint {
             Ok(None) => return Ok(Next::Close),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 let text = format!("This is not HTTP: {error}\n");
-                conn.write_all(
-                    Head::new(400).header("Connection", "close").body(&text).as_bytes(),
-                )?;
+                let head = Head::new(400).header("Connection", "close");
+                conn.write_all(&head.body(text.as_bytes()))?;
                 return Ok(Next::Close);
             }
             Err(error) => return Err(error),

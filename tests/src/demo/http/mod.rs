@@ -24,7 +24,7 @@ use super::Options;
 use crate::http::Listener;
 
 pub use counters::Counters;
-pub(crate) use endpoint::Endpoint;
+pub(crate) use endpoint::{Endpoint, Next};
 
 /// How requests are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,12 +22,12 @@ impl Endpoint {
                     Some(methods) => head.header("Allow", methods),
                     None => head,
                 };
-                conn.write_all(head.body("").as_bytes())?;
+                conn.write_all(&head.body(b""))?;
             }
             Reply::Refused(status, error) => {
                 self.count_status(status);
                 let head = Head::new(status).header("Content-Type", JSON);
-                conn.write_all(head.body(&error.to_value().to_string()).as_bytes())?;
+                conn.write_all(&head.body(error.to_value().to_string().as_bytes()))?;
             }
             Reply::Answer(answer, session) => {
                 self.count_status(200);
@@ -206,7 +206,7 @@ fn run_to_json(mut call: SlowCall, pausing: &mut Pausing<'_>, conn: &mut Conn) -
 fn write_json(head: Head, answer: &Outgoing, conn: &mut Conn) -> io::Result<()> {
     let head = head.header("Content-Type", JSON);
     match answer {
-        Outgoing::Message(message) => conn.write_all(head.body(&message.to_string()).as_bytes()),
+        Outgoing::Message(message) => conn.write_all(&head.body(message.to_string().as_bytes())),
         Outgoing::Padded { .. } => {
             let mut out = BufWriter::new(conn);
             let head = head.header("Content-Length", answer.text_length()).finish();
