@@ -1,6 +1,7 @@
 //! Servers, scenarios and programs that test the client.
 
 pub mod client;
+pub mod conformance;
 pub mod demo;
 pub mod http;
 #[cfg(target_os = "linux")]

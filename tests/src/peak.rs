@@ -48,7 +48,7 @@ pub fn run(args: impl IntoIterator<Item = String>) -> Result<Cost, Failure> {
     let args: Vec<String> = args.into_iter().collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let ["--runtime", runtime, work @ ..] = &args[..] else { return Err(USAGE.into()) };
-    let runtime = named(runtime)?;
+    let runtime = runtime.parse().map_err(|error| format!("{error}\n{USAGE}"))?;
     let folder = std::env::current_exe()?.parent().map(Path::to_owned).unwrap_or_default();
     let place = Place { runtime, folder };
     // What a runtime sets up once is no leak.
@@ -68,18 +68,6 @@ pub fn run(args: impl IntoIterator<Item = String>) -> Result<Cost, Failure> {
         fds_after: open_descriptors()?,
         zombies: zombies()?,
     })
-}
-
-fn named(runtime: &str) -> Result<Runtime, Failure> {
-    match runtime {
-        "blocking" => Ok(Runtime::Blocking),
-        "smol" => Ok(Runtime::Smol),
-        #[cfg(feature = "tokio")]
-        "tokio" => Ok(Runtime::TokioCurrentThread),
-        #[cfg(feature = "tokio")]
-        "tokio-threads" => Ok(Runtime::TokioMultiThread),
-        other => Err(format!("there is no runtime {other} here\n{USAGE}").into()),
-    }
 }
 
 struct Place {

@@ -11,6 +11,7 @@ mod engine;
 mod setup;
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,23 @@ pub enum Runtime {
     /// Two workers run the driver; calls are polled on the thread that makes them.
     #[cfg(feature = "tokio")]
     TokioMultiThread,
+}
+
+impl FromStr for Runtime {
+    type Err = String;
+
+    /// Reads what a command line calls it.
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "blocking" => Ok(Runtime::Blocking),
+            "smol" => Ok(Runtime::Smol),
+            #[cfg(feature = "tokio")]
+            "tokio" => Ok(Runtime::TokioCurrentThread),
+            #[cfg(feature = "tokio")]
+            "tokio-threads" => Ok(Runtime::TokioMultiThread),
+            other => Err(format!("there is no runtime {other} here")),
+        }
+    }
 }
 
 /// A client on some runtime. Clones share one connection.
