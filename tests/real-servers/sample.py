@@ -1,8 +1,12 @@
-"""A small server on the official Python SDK: one tool, one resource, one prompt, over stdio.
+"""A small server on the official Python SDK: one tool, one resource, one prompt.
+
+`sample.py` serves over stdio, `sample.py http PORT` over Streamable HTTP at /mcp.
 
 The pinned SDK answers both eras, so this server is the one real peer here that a client can
 reach by either handshake and that is written in neither JavaScript nor Rust.
 """
+
+import sys
 
 from mcp.server.mcpserver import MCPServer
 
@@ -26,4 +30,7 @@ def sum_in_words(a: str, b: str) -> str:
 
 
 if __name__ == "__main__":
-    server.run("stdio")
+    if sys.argv[1:2] == ["http"]:
+        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
+    else:
+        server.run("stdio")
