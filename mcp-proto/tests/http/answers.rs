@@ -175,9 +175,9 @@ fn media_types_are_read_leniently() {
 /// and is not repeated: not even what could be.
 #[test]
 fn useless_answers_fail_the_call_once() {
-    let html: &[(&str, &str)] = &[("content-type", "text/html; charset=utf-8")];
-    let plain: &[(&str, &str)] = &[("content-type", "text/plain")];
-    let cases: [(u16, &[(&str, &str)], &str, &str); 8] = [
+    let html: Headers = &[("content-type", "text/html; charset=utf-8")];
+    let plain: Headers = &[("content-type", "text/plain")];
+    let cases: [(u16, Headers, &str, &str); 8] = [
         (200, JSON, "", "empty"),
         (200, &[], "", "empty"),
         (202, &[], "", "empty"),

@@ -4,11 +4,13 @@
 mod support;
 
 mod answers;
+mod attempts;
 mod broken;
 mod closing;
 mod era;
 mod foreign;
 mod gzip;
+mod handshake;
 mod headers;
 mod hostile;
 mod journals;

@@ -2,12 +2,14 @@
 //! panics, nothing is left, every call ends once, and no split of bytes makes a difference.
 
 mod act;
+mod play;
 #[path = "../../connection/hostile/words.rs"]
 mod words;
 
 use proptest::prelude::*;
 
-use self::act::{act, play, setup};
+use self::act::{act, setup};
+use self::play::play;
 use crate::support::Split;
 
 proptest! {

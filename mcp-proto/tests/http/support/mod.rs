@@ -14,6 +14,7 @@ pub(crate) use posted::Posted;
 /// What the words of hostile servers know a message by.
 pub(crate) use posted::Posted as Sent;
 pub(crate) use server::{
-    INITIALIZED, JSON, SSE, answer, discovered, event, gzip, in_both_eras, initialized, refusal,
+    Headers, INITIALIZED, JSON, SSE, answer, discovered, event, gzip, in_both_eras, initialized,
+    refusal,
 };
 pub(crate) use split::{Split, same_however_split};

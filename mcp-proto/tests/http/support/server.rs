@@ -13,10 +13,12 @@ use super::posted::Posted;
 
 /// The notification that ends a legacy handshake.
 pub(crate) const INITIALIZED: &str = "notifications/initialized";
+/// The headers of an answer.
+pub(crate) type Headers = &'static [(&'static str, &'static str)];
 /// The headers of a JSON answer.
-pub(crate) const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+pub(crate) const JSON: Headers = &[("content-type", "application/json")];
 /// The headers of an event stream.
-pub(crate) const SSE: &[(&str, &str)] = &[("content-type", "text/event-stream")];
+pub(crate) const SSE: Headers = &[("content-type", "text/event-stream")];
 
 /// A result of `server/discover`.
 pub(crate) fn discovered(versions: &[&str]) -> Value {
