@@ -18,6 +18,7 @@ use mcp_proto::driver::{Hub, Want, Wanted};
 use mcp_proto::{ExchangeId, HttpFailure, HttpFailureKind, HttpInput, Input, Sent};
 use mcp_runtime_common::HttpSettings;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::set_socket_linger;
 
 use crate::wake::lock;
 
@@ -142,10 +143,14 @@ impl Line {
         let mut state = lock(&self.state);
         state.stopped = true;
         let sockets = std::mem::take(&mut state.sockets);
-        let elsewhere = !state.busy;
+        let (elsewhere, sending) = (!state.busy, !state.sent_all);
         drop(state);
         self.changed.notify_all();
         for socket in sockets.iter().filter_map(Weak::upgrade) {
+            if sending {
+                // Else what nobody wants any more would go out before the server sees an end.
+                let _ = set_socket_linger(&*socket, Some(Duration::ZERO));
+            }
             // An error says that it was shut down already.
             let _ = socket.shutdown(Shutdown::Both);
         }

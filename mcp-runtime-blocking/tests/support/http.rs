@@ -4,9 +4,10 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
+use mcp_runtime_common::rustls::pki_types::PrivatePkcs8KeyDer;
 use mcp_runtime_common::rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
@@ -84,8 +85,8 @@ pub(crate) fn tool(text: &str) -> Value {
 }
 
 impl Conn {
-    /// The next request. `None`: the client has let go.
-    pub(crate) fn request(&mut self) -> Option<Request> {
+    /// The head of the next request. `None`: the client has let go.
+    fn head(&mut self) -> Option<Request> {
         let head = loop {
             if let Some(at) = self.rest.windows(4).position(|four| four == b"\r\n\r\n") {
                 break self.rest.drain(..at + 4).collect::<Vec<_>>();
@@ -100,14 +101,19 @@ impl Conn {
             (name.to_ascii_lowercase(), String::from(value.trim()))
         };
         let headers: Vec<_> = lines.map(split).collect();
-        let length = headers.iter().find(|(name, _)| name == "content-length");
-        let length: usize = length.map_or(0, |(_, value)| value.parse().unwrap());
+        Some(Request { line, headers, body: Value::Null, connection: self.number })
+    }
+
+    /// The same with its body.
+    fn body(&mut self, mut request: Request) -> Option<Request> {
+        let length = request.header("content-length");
+        let length: usize = length.map_or(0, |value| value.parse().unwrap());
         while self.rest.len() < length {
             self.fill()?;
         }
         let body: Vec<_> = self.rest.drain(..length).collect();
-        let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-        Some(Request { line, headers, body, connection: self.number })
+        request.body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        Some(request)
     }
 
     fn fill(&mut self) -> Option<()> {
@@ -146,10 +152,18 @@ impl Conn {
 
     /// An answer as an event stream, in one piece.
     pub(crate) fn sse(&mut self, body: &str) {
-        self.send(format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{}0\r\n\r\n",
-            event(body)
-        ));
+        self.send(sse_answer(body));
+    }
+
+    /// Sends, and says whether anybody takes it.
+    pub(crate) fn try_send(&mut self, text: &str) -> bool {
+        self.stream.write_all(text.as_bytes()).is_ok()
+    }
+
+    /// Ends the server's side, which the client can see when this returns.
+    pub(crate) fn close(&mut self) {
+        let _ = self.stream.flush();
+        let _ = self.raw.shutdown(std::net::Shutdown::Write);
     }
 
     /// Waits until the client lets go.
@@ -164,9 +178,36 @@ impl Conn {
     }
 }
 
+/// An answer as an event stream that ends.
+pub(crate) fn sse_answer(body: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{}0\r\n\r\n",
+        event(body)
+    )
+}
+
 fn event(data: &str) -> String {
     let event = format!("data: {data}\n\n");
     format!("{:x}\r\n{event}\r\n", event.len())
+}
+
+/// A server's settings, with a certificate that was made for this program, and that certificate.
+pub(crate) fn server_tls() -> (Arc<ServerConfig>, Vec<u8>) {
+    static MADE: OnceLock<(Arc<ServerConfig>, Vec<u8>)> = OnceLock::new();
+    let make = || {
+        let names = ["server.test", "localhost", "127.0.0.1"].map(String::from);
+        let made = rcgen::generate_simple_self_signed(names).unwrap();
+        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+        let provider = Arc::new(mcp_runtime_common::rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key.into())
+            .unwrap();
+        (Arc::new(config), made.cert.der().to_vec())
+    };
+    MADE.get_or_init(make).clone()
 }
 
 /// What reached a server.
@@ -193,6 +234,16 @@ impl Server {
         Server::on((Ipv4Addr::LOCALHOST, 0).into(), None, answer).unwrap()
     }
 
+    /// A server that answers some requests before their bodies: where `early` is `false`, that was
+    /// all.
+    pub(crate) fn early(
+        early: fn(&Request, &mut Conn) -> bool,
+        answer: impl Fn(&Request, &mut Conn) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let address = (Ipv4Addr::LOCALHOST, 0).into();
+        Server::with(address, None, early, answer).unwrap()
+    }
+
     pub(crate) fn tls(
         config: Arc<ServerConfig>,
         answer: impl Fn(&Request, &mut Conn) -> bool + Send + Sync + 'static,
@@ -203,6 +254,15 @@ impl Server {
     pub(crate) fn on(
         address: SocketAddr,
         tls: Option<Arc<ServerConfig>>,
+        answer: impl Fn(&Request, &mut Conn) -> bool + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        Server::with(address, tls, |_, _| true, answer)
+    }
+
+    fn with(
+        address: SocketAddr,
+        tls: Option<Arc<ServerConfig>>,
+        early: fn(&Request, &mut Conn) -> bool,
         answer: impl Fn(&Request, &mut Conn) -> bool + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
@@ -225,7 +285,11 @@ impl Server {
                         }
                     };
                     let mut conn = Conn { stream, raw, rest: Vec::new(), number };
-                    while let Some(request) = conn.request() {
+                    while let Some(head) = conn.head() {
+                        if !early(&head, &mut conn) {
+                            return;
+                        }
+                        let Some(request) = conn.body(head) else { return };
                         seen.requests.lock().unwrap().push(request.clone());
                         if !answer(&request, &mut conn) {
                             return;
