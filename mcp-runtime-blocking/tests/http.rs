@@ -72,3 +72,27 @@ fn sixty_four_threads_call_at_once() {
         let _ = Arc::strong_count(&server.seen);
     }
 }
+
+#[test]
+fn thirty_two_mebibytes_come_as_either_kind_of_answer() {
+    let long = "x".repeat(32 << 20);
+    for answer in [false, true] {
+        let text = long.clone();
+        let server = Server::start(move |request, conn| {
+            if request.method() != "tools/call" {
+                return as_json(request, conn);
+            }
+            let body = request.result(&support::http::tool(&text));
+            if answer {
+                conn.sse(&body);
+            } else {
+                conn.json(&body);
+            }
+            true
+        });
+        let client = connect(Background::Helper, &server);
+        assert!(client.call_tool("long", ()).unwrap().text() == long);
+        client.close();
+        assert_eq!(server.connections(), 1);
+    }
+}
