@@ -1,6 +1,7 @@
 //! The command line of the demo server.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{Answers, Eras, HttpOptions, Options, run_stdio};
@@ -9,8 +10,10 @@ const USAGE: &str = "\
 usage: demo stdio [--era both|modern|legacy] [--page-size N]
        demo http PORT [--era both|modern|legacy] [--page-size N]
                  [--answers auto|json|sse|alternate] [--no-sessions] [--get-stream]
+                 [--tls FILE]
 
-PORT 0 is any that is free; where the server listens is its first line.";
+PORT 0 is any that is free; where the server listens is its first line. With --tls the certificate
+to trust is written to the file.";
 
 /// Runs the demo server when the program was started with `--demo-server …` as its first
 /// argument: an example program calls this first, and is its own server then.
@@ -29,7 +32,7 @@ pub fn main<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> ExitCode {
     let served = parse(&args).and_then(|serving| {
         let served = match serving {
             Serving::Stdio(options) => run_stdio(options),
-            Serving::Http(options) => super::http::run(options),
+            Serving::Http(options, authority) => super::http::run(options, authority.as_deref()),
         };
         served.map_err(|error| error.to_string())
     });
@@ -46,12 +49,14 @@ pub fn main<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> ExitCode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Serving {
     Stdio(Options),
-    Http(HttpOptions),
+    /// The file is for the certificate to trust.
+    Http(HttpOptions, Option<PathBuf>),
 }
 
 pub(super) fn parse(args: &[String]) -> Result<Serving, String> {
     let mut args = args.iter().map(String::as_str);
     let mut http = HttpOptions::default();
+    let mut authority = None;
     let is_http = match args.next() {
         Some("stdio") => false,
         Some("http") => {
@@ -66,6 +71,11 @@ pub(super) fn parse(args: &[String]) -> Result<Serving, String> {
             continue;
         }
         let value = args.next();
+        if let (true, "--tls", Some(file)) = (is_http, arg, value) {
+            http.tls = true;
+            authority = Some(PathBuf::from(file));
+            continue;
+        }
         let known = option(&mut http.demo, arg, value)
             || (is_http && arg == "--answers" && answers(&mut http, value));
         if !known {
@@ -73,7 +83,7 @@ pub(super) fn parse(args: &[String]) -> Result<Serving, String> {
             return Err(format!("cannot make sense of `{arg}{value}`\n{USAGE}"));
         }
     }
-    Ok(if is_http { Serving::Http(http) } else { Serving::Stdio(http.demo) })
+    Ok(if is_http { Serving::Http(http, authority) } else { Serving::Stdio(http.demo) })
 }
 
 /// Takes an option of any transport; says whether it is one.

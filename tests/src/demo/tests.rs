@@ -320,7 +320,10 @@ fn the_command_line_says_what_it_cannot_do() {
         ..HttpOptions::default()
     };
     let line = "http 8080 --no-sessions --answers sse --era legacy --page-size 2";
-    assert_eq!(parse(line).unwrap(), Serving::Http(http));
+    assert_eq!(parse(line).unwrap(), Serving::Http(http, None));
+    let secure = HttpOptions { tls: true, ..HttpOptions::default() };
+    let file = Some("ca.pem".into());
+    assert_eq!(parse("http 0 --tls ca.pem").unwrap(), Serving::Http(secure, file));
     for wrong in [
         "",
         "tcp",
@@ -333,6 +336,8 @@ fn the_command_line_says_what_it_cannot_do() {
         "http 0 --answers xml",
         "stdio --answers sse",
         "stdio --get-stream",
+        "stdio --tls x",
+        "http 0 --tls",
     ] {
         let message = parse(wrong).unwrap_err();
         assert!(message.contains("usage: demo stdio"), "{wrong}: {message}");

@@ -5,11 +5,13 @@ mod answer;
 mod conn;
 mod listener;
 mod request;
+mod tls;
 
 pub use answer::{Chunked, Head};
 pub use conn::{Conn, Handle};
 pub use listener::Listener;
 pub use request::Request;
+pub use tls::Identity;
 
 #[cfg(test)]
 pub(crate) mod visitor;

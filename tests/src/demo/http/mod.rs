@@ -16,12 +16,13 @@ mod session;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Options;
-use crate::http::Listener;
+use crate::http::{Identity, Listener};
 
 pub use counters::Counters;
 pub(crate) use endpoint::{Endpoint, Next};
@@ -58,6 +59,8 @@ pub struct HttpOptions {
     pub sessions: bool,
     /// Whether a legacy client may open a stream with GET; nothing is ever sent on it.
     pub get_stream: bool,
+    /// Whether it speaks TLS, with a certificate made at its start.
+    pub tls: bool,
 }
 
 impl Default for HttpOptions {
@@ -69,6 +72,7 @@ impl Default for HttpOptions {
             answers: Answers::Auto,
             sessions: true,
             get_stream: false,
+            tls: false,
         }
     }
 }
@@ -84,6 +88,7 @@ impl From<Options> for HttpOptions {
 pub struct HttpDemo {
     endpoint: Arc<Endpoint>,
     listener: Listener,
+    identity: Option<Identity>,
     url: String,
 }
 
@@ -91,19 +96,29 @@ impl HttpDemo {
     /// Starts to listen.
     ///
     /// # Errors
-    /// When the address cannot be listened at.
+    /// When the address cannot be listened at, or no certificate can be made.
     pub fn start(options: HttpOptions) -> io::Result<Self> {
         let at = (options.host, options.port).into();
+        let identity = options.tls.then(Identity::new).transpose()?;
         let endpoint = Arc::new(Endpoint::new(options));
         let serving = endpoint.clone();
-        let listener = Listener::start(at, move |conn| serving.serve(conn))?;
-        let url = format!("http://{}{}", listener.address(), endpoint::PATH);
-        Ok(HttpDemo { endpoint, listener, url })
+        let serve = move |conn| serving.serve(conn);
+        let (scheme, listener) = match &identity {
+            Some(identity) => ("https", Listener::start_secure(at, identity, serve)?),
+            None => ("http", Listener::start(at, serve)?),
+        };
+        let url = format!("{scheme}://{}{}", listener.address(), endpoint::PATH);
+        Ok(HttpDemo { endpoint, listener, identity, url })
     }
 
     /// Where a client reaches it.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The certificate that a client has to trust, as a PEM file holds it; none without TLS.
+    pub fn authority(&self) -> Option<&str> {
+        self.identity.as_ref().map(Identity::authority)
     }
 
     /// What has happened so far.
@@ -138,9 +153,13 @@ impl Drop for HttpDemo {
     }
 }
 
-/// Serves until the process ends, after it has printed where.
-pub(super) fn run(options: HttpOptions) -> io::Result<()> {
+/// Serves until the process ends, after it has printed where. The certificate to trust goes into
+/// the file.
+pub(super) fn run(options: HttpOptions, authority: Option<&Path>) -> io::Result<()> {
     let demo = HttpDemo::start(options)?;
+    if let (Some(file), Some(pem)) = (authority, demo.authority()) {
+        std::fs::write(file, pem)?;
+    }
     println!("listening on {}", demo.url());
     loop {
         std::thread::park();
