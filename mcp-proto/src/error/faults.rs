@@ -162,6 +162,9 @@ pub enum HttpFault {
     /// The server does not know the session any more.
     #[error("the server has ended the session")]
     SessionGone,
+    /// The configuration names no address that can be reached.
+    #[error("{0}")]
+    Address(crate::ApiMisuse),
 }
 
 fn quoted(text: &str) -> String {

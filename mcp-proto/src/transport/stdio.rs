@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use super::stderr::Stderr;
 use super::{Happening, close_stage};
-use crate::error::TransportError;
+use crate::error::{HttpFault, TransportError};
 use crate::interface::{ExitStatus, IoFailure, StdioInput, StdioOutput};
 use crate::wire::lines::{Line, LineDecoder};
 use crate::{Event, ProcessId, Transport};
@@ -81,6 +81,11 @@ impl Stdio {
 
     /// Launches the server. For a byte stream there is nothing to launch.
     pub(crate) fn launch(&mut self) -> Option<Happening> {
+        // What is no address over HTTP ends up here, since it can be spoken with in no way.
+        if let Transport::Http(http) = &self.kind {
+            let misuse = http.endpoint().err()?;
+            return Some(Happening::Lost(TransportError::Http(HttpFault::Address(misuse))));
+        }
         self.next += 1;
         let id = ProcessId::new(self.next);
         self.process = Some(Process {

@@ -1,11 +1,14 @@
 //! Starts over HTTP that meet outages, silence and demands: how long they wait, and what the error
 //! says.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_proto::op::ListTools;
 use mcp_proto::{
-    Era, EraChoice, ErrorKind, HttpFailureKind, HttpFault, Incompatible, Outcome, Phase,
-    ProtocolVersion, Sent, TimerReason, TransportError,
+    CallOptions, Connection, Era, EraChoice, ErrorKind, HttpConfig, HttpFailureKind, HttpFault,
+    Incompatible, Now, Outcome, Output, Phase, ProtocolVersion, Sent, TimerReason, Transport,
+    TransportError,
 };
 
 use crate::era::{HTML, TEXT, legacy_answers, probing, starting};
@@ -193,4 +196,37 @@ fn the_error_of_an_outage_names_what_was_met_before() {
         assert!(text.contains(words), "{text}");
     }
     bench.quiet();
+}
+
+/// M-CONN-20, M-ERR-07: what is no address is told with each call, and nothing is sent anywhere.
+#[test]
+fn what_is_no_address_is_told() {
+    let bad = [
+        HttpConfig::new("nonsense"),
+        HttpConfig::new("ftp://server.test/"),
+        HttpConfig::new("http://user:pw@server.test/"),
+        HttpConfig::new("http://server.test/").header("host", "x"),
+    ];
+    for target in bad {
+        let transport = Transport::Http(target);
+        let now = Now::at(Duration::from_secs(1000));
+        let mut connection = Connection::new(Arc::new(config()), transport, [7; 32], now);
+        for _ in 0..2 {
+            let call = connection.start(ListTools, CallOptions::default(), now).unwrap();
+            let mut ends = 0;
+            while let Some(output) = connection.poll_output() {
+                assert!(!matches!(output, Output::Stdio(..) | Output::Http(..)), "{output:?}");
+                if let Output::Done(id, done) = output {
+                    assert_eq!(id, call.id());
+                    let error = call.finish(done).unwrap_err();
+                    assert!(matches!(fault_of(error.kind()), HttpFault::Address(_)), "{error}");
+                    assert_eq!(error.outcome(), Outcome::NotSent);
+                    ends += 1;
+                }
+            }
+            assert_eq!(ends, 1);
+            assert!(connection.at_rest() && connection.is_idle());
+            assert_eq!(connection.poll_timeout(), None);
+        }
+    }
 }
