@@ -290,6 +290,14 @@ impl Hub {
         due
     }
 
+    /// The same for several inputs of one moment.
+    pub(super) fn drive_all(&self, inputs: Vec<Input<'_>>) -> bool {
+        let hand_in = |state: &mut State, now| {
+            inputs.into_iter().for_each(|input| state.hand_in(input, now));
+        };
+        self.run(hand_in, false).1
+    }
+
     /// Takes the work that was filed, and remembers whom to wake when there is more or when the
     /// deadline comes nearer. Without a waker only a look is taken.
     pub fn turn(&self, waker: Option<&Waker>, work: &mut Work) -> Turn {

@@ -59,7 +59,7 @@ impl Running {
         &mut self,
         buffer: &mut [u8],
         cx: &mut Context<'_>,
-        mut tell: impl FnMut(HttpInput<'_>),
+        mut tell: impl FnMut(Vec<HttpInput<'_>>),
     ) -> Moved {
         if self.broken.is_none() {
             self.broken = self.write(cx).err();
@@ -104,24 +104,37 @@ impl Running {
     }
 
     /// Reads an answer further; no bytes are its end. Whether the connection can be used again, once
-    /// the answer is complete.
+    /// the answer is complete. What one read has brought is told at once.
     fn decode(
         &mut self,
         mut bytes: &[u8],
-        tell: &mut impl FnMut(HttpInput<'_>),
+        tell: &mut impl FnMut(Vec<HttpInput<'_>>),
     ) -> Result<Option<bool>, ResponseError> {
         if bytes.is_empty() {
             let end = self.exchange.finish()?;
+            if end.is_some() {
+                tell(vec![HttpInput::End]);
+            }
             return Ok(end.map(|_| false));
         }
-        while let Some(part) = self.exchange.decode(&mut bytes)? {
-            match part {
-                Part::Head(head) => tell(input(&head)),
-                Part::Body(bytes) => tell(HttpInput::Body(bytes)),
-                Part::End { reusable } => return Ok(Some(reusable && self.broken.is_none())),
+        let mut read = Vec::with_capacity(3);
+        let ended = loop {
+            match self.exchange.decode(&mut bytes) {
+                Ok(Some(Part::Head(head))) => read.push(input(&head)),
+                Ok(Some(Part::Body(bytes))) => read.push(HttpInput::Body(bytes)),
+                Ok(Some(Part::End { reusable })) => {
+                    read.push(HttpInput::End);
+                    break Ok(Some(reusable && self.broken.is_none()));
+                }
+                Ok(None) => break Ok(None),
+                // What came before it counts.
+                Err(error) => break Err(error),
             }
+        };
+        if !read.is_empty() {
+            tell(read);
         }
-        Ok(None)
+        ended
     }
 
     /// The connection broke.
@@ -132,11 +145,12 @@ impl Running {
 
     /// The answer is none that can be read, or not all of one.
     fn misread(&self, error: &ResponseError) -> HttpFailure {
-        let kind = match error.fault {
-            Fault::Truncated(_) => HttpFailureKind::Closed,
-            _ => HttpFailureKind::Malformed,
-        };
-        self.failure(kind, error.to_string())
+        let text = error.to_string();
+        match error.fault {
+            Fault::Truncated(_) => self.failure(HttpFailureKind::Closed, text),
+            // Whatever it is, it has come.
+            _ => HttpFailure { answered: true, ..self.failure(HttpFailureKind::Malformed, text) },
+        }
     }
 }
 

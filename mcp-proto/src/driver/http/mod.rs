@@ -161,14 +161,15 @@ impl Web {
 
     /// The answer is complete.
     fn complete(&mut self, hub: &Hub, at: usize, reusable: bool) -> bool {
-        let Exchange { id, state, .. } = self.exchanges.swap_remove(at);
+        // Its end was told with the last bytes of it.
+        let Exchange { state, .. } = self.exchanges.swap_remove(at);
         if let State::Running(socket, running) = state {
             if reusable {
                 self.idle.push((socket, running.into_socket()));
             }
             self.pool.release(socket, reusable, hub.now().mono);
         }
-        tell(hub, id, HttpInput::End) | self.decide(hub)
+        self.decide(hub)
     }
 
     /// Ends an exchange, and closes its connection.
@@ -283,10 +284,12 @@ impl Exchange {
         }
         let State::Running(_, running) = &mut self.state else { return (Fate::Goes, false) };
         let mut due = false;
-        let moved = running.advance(buffer, cx, |input| {
-            if !self.released {
-                due |= tell(hub, self.id, input);
-            }
+        let (id, released) = (self.id, self.released);
+        let moved = running.advance(buffer, cx, |read| {
+            // Of an answer that is not wanted only its end is told.
+            let wanted = |input: &HttpInput<'_>| !released || matches!(input, HttpInput::End);
+            let told = read.into_iter().filter(wanted).map(|input| Input::Http(id, input));
+            due |= hub.drive_all(told.collect());
         });
         let fate = match moved {
             Moved::All => Fate::Goes,
