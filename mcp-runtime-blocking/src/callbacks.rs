@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-use mcp_proto::driver::{HandlerError, Hub, Job, OnProgress};
-use mcp_proto::{Answer, ApiMisuse, CallId, Hearing, Item, Operation, Question, Raw, op::Call};
+use mcp_proto::driver::{HandlerError, HandlerFailure, HandlerFault, Hub, Job, OnProgress};
+use mcp_proto::op::Call;
+use mcp_proto::{Answer, ApiMisuse, CallId, Hearing, Item, Operation, Question, QuestionId, Raw};
 use serde_json::{Map, Value};
 
 use crate::wake::lock;
@@ -30,20 +31,23 @@ impl Callbacks {
         meta.into_iter().chain(elicitation).collect()
     }
 
-    /// Answers a question.
-    pub(crate) fn answer(&self, question: Question) -> Answer {
-        let answer = move || match question {
+    /// Has a question answered by its handler, and hands the answer in.
+    pub(crate) fn answer(&self, hub: &Hub, id: QuestionId, question: Question) {
+        hub.answered(id, HandlerFailure::guard(question.name(), || self.ask(question)));
+    }
+
+    fn ask(&self, question: Question) -> Result<Answer, HandlerFault> {
+        match question {
             Question::RequestMeta { method } => {
-                let handler = self.request_meta.as_ref()?;
-                handler(method).ok().map(Answer::RequestMeta)
+                let handler = self.request_meta.as_ref().ok_or(HandlerFault::Absent)?;
+                Ok(Answer::RequestMeta(handler(method)?))
             }
             Question::Elicit { params } => {
-                let handler = self.elicitation.as_ref()?;
-                handler(params).ok().map(Answer::Elicit)
+                let handler = self.elicitation.as_ref().ok_or(HandlerFault::Absent)?;
+                Ok(Answer::Elicit(handler(params)?))
             }
-            _ => None,
-        };
-        catch_unwind(AssertUnwindSafe(answer)).ok().flatten().unwrap_or(Answer::Failed)
+            _ => Err(HandlerFault::Absent),
+        }
     }
 
     /// Does a job that belongs to no caller who waits.
@@ -57,7 +61,7 @@ impl Callbacks {
                 }
                 hub.item_done(id);
             }
-            Job::Ask(_, id, question) => hub.answer(id, self.answer(question)),
+            Job::Ask(_, id, question) => self.answer(hub, id, question),
             // A handler that runs cannot be stopped. Its answer will be ignored.
             _ => {}
         }

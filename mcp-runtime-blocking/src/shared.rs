@@ -104,9 +104,7 @@ impl Shared {
             match self.next_step(id, &mut exchange) {
                 Some(Step::Done(done)) => return done,
                 Some(Step::Item(item)) => show(&mut progress, *item),
-                Some(Step::Ask(id, question)) => {
-                    self.hub.answer(id, self.callbacks.answer(question));
-                }
+                Some(Step::Ask(id, question)) => self.callbacks.answer(&self.hub, id, question),
                 Some(Step::Exchange(ticket)) => {
                     if let Way::Http(http) = &self.way {
                         exchange = Some(http.exchange(ticket));

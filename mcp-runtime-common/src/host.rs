@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_proto::driver::{Host, Hub};
+use mcp_proto::driver::{HandlerFailure, Host, Hub};
 use mcp_proto::{ApiMisuse, Connection, ConnectionConfig, Error, Event, Now, Transport};
 
 use crate::{ClientOptions, Clock, IntoTarget, JournalWriter};
@@ -22,6 +22,10 @@ impl Host for Surroundings {
 
     fn event(&self, event: Event) {
         crate::trace(&self.server, &event);
+    }
+
+    fn handler_failed(&self, failure: &HandlerFailure) {
+        tracing::warn!(target: "mcp", server = self.server.as_str(), "{failure}");
     }
 
     fn record(&self, bytes: Vec<u8>) {

@@ -18,7 +18,58 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// Why a handler has no answer. The server never sees it.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-type Handler<A> = Box<dyn Fn(A) -> BoxFuture<Answer> + Send + Sync>;
+/// A question that a handler has not answered. It is for the host's log; the server never sees it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the handler of {question} {why}")]
+#[non_exhaustive]
+pub struct HandlerFailure {
+    /// What was asked.
+    pub question: &'static str,
+    /// What happened.
+    pub why: HandlerFault,
+}
+
+/// Why a handler has not answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandlerFault {
+    /// No handler is registered.
+    #[error("is not registered")]
+    Absent,
+    /// It has panicked.
+    #[error("panicked")]
+    Panicked,
+    /// It has returned an error, with this text.
+    #[error("failed: {0}")]
+    Failed(String),
+}
+
+impl HandlerFailure {
+    /// Puts a question to its handler, or lets the handler go on. Handlers are the host's code, and
+    /// so are the texts of their errors: one that panics has failed to answer, and whoever runs it
+    /// here goes on.
+    ///
+    /// # Errors
+    /// When the handler has failed or panicked.
+    pub fn guard<T>(
+        question: &'static str,
+        run: impl FnOnce() -> Result<T, HandlerFault>,
+    ) -> Result<T, Self> {
+        let ran = catch_unwind(AssertUnwindSafe(run));
+        ran.unwrap_or(Err(HandlerFault::Panicked)).map_err(|why| HandlerFailure { question, why })
+    }
+}
+
+/// An error of a handler's, as the host's log has it.
+impl From<HandlerError> for HandlerFault {
+    fn from(error: HandlerError) -> Self {
+        HandlerFault::Failed(error.to_string())
+    }
+}
+
+type Answered = BoxFuture<Result<Answer, HandlerFault>>;
+
+type Handler<A> = Box<dyn Fn(A) -> Answered + Send + Sync>;
 
 /// The handlers of an async client.
 #[derive(Default)]
@@ -54,11 +105,12 @@ impl Handlers {
         meta.into_iter().chain(elicitation).collect()
     }
 
-    fn begin(&self, question: Question) -> Option<BoxFuture<Answer>> {
-        match question {
+    fn begin(&self, question: Question) -> Result<Answered, HandlerFault> {
+        let begun = match question {
             Question::RequestMeta { method } => self.request_meta.as_ref().map(|h| h(method)),
             Question::Elicit { params } => self.elicitation.as_ref().map(|h| h(params)),
-        }
+        };
+        begun.ok_or(HandlerFault::Absent)
     }
 }
 
@@ -70,7 +122,7 @@ where
 {
     Box::new(move |asked| {
         let answer = handler(asked);
-        Box::pin(async move { answer.await.map_or(Answer::Failed, wrap) })
+        Box::pin(async move { Ok(wrap(answer.await?)) })
     })
 }
 
@@ -81,42 +133,46 @@ impl fmt::Debug for Handlers {
 }
 
 /// The questions that handlers are at work on: those of one call, or those of the connection.
-///
-/// Handlers are the host's code. One that panics, when it is called, polled or dropped, has failed
-/// to answer; whoever polls here goes on.
 #[derive(Default)]
 pub(super) struct Answering {
-    open: Vec<(QuestionId, BoxFuture<Answer>)>,
+    open: Vec<Open>,
+}
+
+struct Open {
+    id: QuestionId,
+    question: &'static str,
+    handler: Answered,
 }
 
 impl Answering {
     /// Puts a question to its handler. Without one there is no answer.
-    pub(super) fn ask(&mut self, hub: &Hub, with: &Handlers, id: QuestionId, question: Question) {
-        match catch_unwind(AssertUnwindSafe(|| with.begin(question))) {
-            Ok(Some(answer)) => self.open.push((id, answer)),
-            Ok(None) | Err(_) => hub.answer(id, Answer::Failed),
+    pub(super) fn ask(&mut self, hub: &Hub, with: &Handlers, id: QuestionId, asked: Question) {
+        let question = asked.name();
+        match HandlerFailure::guard(question, || with.begin(asked)) {
+            Ok(handler) => self.open.push(Open { id, question, handler }),
+            Err(failure) => hub.answered(id, Err(failure)),
         }
     }
 
     /// Stops the handler: nobody wants its answer any more.
     pub(super) fn withdraw(&mut self, id: QuestionId) {
-        if let Some(at) = self.open.iter().position(|(open, _)| *open == id) {
-            drop_quietly(self.open.swap_remove(at).1);
+        if let Some(at) = self.open.iter().position(|open| open.id == id) {
+            drop_quietly(self.open.swap_remove(at).handler);
         }
     }
 
     /// Lets all handlers work. Whether one of them has answered.
     pub(super) fn poll(&mut self, hub: &Hub, cx: &mut Context<'_>) -> bool {
         let mut answered = false;
-        self.open.retain_mut(|(id, future)| {
-            let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx)));
-            let answer = match polled {
-                Ok(Poll::Pending) => return true,
-                Ok(Poll::Ready(answer)) => answer,
-                Err(_) => Answer::Failed,
-            };
-            drop_quietly(std::mem::replace(future, Box::pin(std::future::pending())));
-            hub.answer(*id, answer);
+        self.open.retain_mut(|Open { id, question, handler }| {
+            let polled = HandlerFailure::guard(question, || match handler.as_mut().poll(cx) {
+                Poll::Pending => Ok(None),
+                Poll::Ready(answer) => answer.map(Some),
+            });
+            // Without an answer and without a failure it is still at work.
+            let Some(answer) = polled.transpose() else { return true };
+            drop_quietly(std::mem::replace(handler, Box::pin(std::future::pending())));
+            hub.answered(*id, answer);
             answered = true;
             false
         });
@@ -126,12 +182,10 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        for (_, future) in self.open.drain(..) {
-            drop_quietly(future);
-        }
+        self.open.drain(..).for_each(|open| drop_quietly(open.handler));
     }
 }
 
-fn drop_quietly(future: BoxFuture<Answer>) {
+fn drop_quietly(future: Answered) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
 }

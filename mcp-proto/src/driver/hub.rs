@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::calls::{Calls, Job, Step};
+use super::handlers::HandlerFailure;
 use super::tickets::{Ticket, Tickets, Want};
 use crate::error::CloseReason;
 use crate::interface::{
@@ -25,6 +26,12 @@ pub trait Host: Send + Sync {
 
     /// Something happened that a reader wants to see. Called outside of the lock.
     fn event(&self, event: Event);
+
+    /// A handler of the host's has not answered. Called outside of the lock. The server is told
+    /// that there is no answer, and never why.
+    fn handler_failed(&self, failure: &HandlerFailure) {
+        let _ = failure;
+    }
 
     /// Bytes of the journal, in order. Called under the lock: it must not block, and it must not
     /// call the hub.
@@ -184,6 +191,15 @@ impl Hub {
     /// Whether a call has ended. If not, this waker is woken when it does.
     pub fn has_ended(&self, id: CallId, waker: &Waker) -> bool {
         self.lock().calls.has_ended(id, waker)
+    }
+
+    /// Hands in a handler's answer, or tells the host why there is none.
+    pub fn answered(&self, id: QuestionId, answer: Result<Answer, HandlerFailure>) {
+        let answer = answer.unwrap_or_else(|failure| {
+            self.host.handler_failed(&failure);
+            Answer::Failed
+        });
+        self.answer(id, answer);
     }
 
     /// Answers a question. An answer to a question that was withdrawn is ignored.

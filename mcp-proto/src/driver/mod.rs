@@ -26,7 +26,7 @@ mod tickets;
 
 pub use calls::{Job, Step};
 pub use client::{AsyncClient, Driver, Parts};
-pub use handlers::{BoxFuture, HandlerError, Handlers};
+pub use handlers::{BoxFuture, HandlerError, HandlerFailure, HandlerFault, Handlers};
 pub use http::{
     Address, CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, MAX_IDLE, NEXT_ADDRESS, Network, Socket, Via,
 };

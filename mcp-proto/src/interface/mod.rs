@@ -208,6 +208,17 @@ pub enum Question {
     },
 }
 
+impl Question {
+    /// What is asked for, in a word or two.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Question::RequestMeta { .. } => "request metadata",
+            Question::Elicit { .. } => "elicitation",
+        }
+    }
+}
+
 /// The host's answer to a [`Question`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -12,6 +12,7 @@ use super::Stage;
 use super::concurrency::side_by_side;
 use super::conversation::echo;
 use crate::client::{Runtime, Setup};
+use crate::logs;
 use crate::script::Script;
 
 fn numbered(number: u64) -> Map<String, Value> {
@@ -110,6 +111,7 @@ pub fn what_goes_wrong_in_a_handler_stays_there(on: &Stage) {
             if first { Err("no such file: /home/marker-5561".into()) } else { panic!("marker-5561") }
         }
     });
+    let name = setup.server_name().to_owned();
     let ask = |id: &str| Script::new().ask(id, "elicitation/create", "{}").expect_response(id);
     let script = Script::legacy("2025-11-25")
         .expect_as("tools/call", "call")
@@ -126,6 +128,9 @@ pub fn what_goes_wrong_in_a_handler_stays_there(on: &Stage) {
     assert_eq!(errors[0], errors[1], "one fixed text");
     assert_eq!(errors[0]["code"], -32603);
     assert!(!written.lines().iter().any(|line| line.windows(11).any(|it| it == b"marker-5561")));
+    // The host's own log has the reason.
+    logs::wait_for(&name, "the handler of elicitation failed: no such file: /home/marker-5561");
+    logs::wait_for(&name, "the handler of elicitation panicked");
 }
 
 /// M-UNTR-20, M-ERA-06
