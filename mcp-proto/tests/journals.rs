@@ -1,5 +1,5 @@
-//! Journals of real conversations, replayed: as they were recorded, and with the server's bytes
-//! split and joined at other places. `tests/record` makes them.
+//! Journals of real conversations, over stdio and over HTTP, replayed: as they were recorded, and
+//! with the server's bytes split and joined at other places. `tests/record` makes them.
 
 use std::fs;
 use std::path::Path;
@@ -28,51 +28,54 @@ fn journals() -> Vec<(String, String)> {
 
 /// One line of a journal, as far as these tests read it.
 enum Line {
-    /// Bytes of a server's stdout: the whole line without them, and they.
-    Stdout(Value, Vec<u8>),
+    /// Bytes of a server's stdout or of the body of an answer: where they are in the line, the
+    /// whole line without them, and they.
+    Bytes(&'static str, Value, Vec<u8>),
     /// An output.
     Output(String),
     /// Anything else.
     Other(String),
 }
 
+/// Where bytes are that may come in other pieces.
+const BYTES: [&str; 2] = ["/in/stdio/1/stdout", "/in/http/1/body"];
+
 fn read(line: &str) -> Line {
     let mut value: Value = serde_json::from_str(line).unwrap();
     if value.get("out").is_some() {
         return Line::Output(line.to_owned());
     }
-    match value.pointer_mut("/in/stdio/1/stdout").map(Value::take) {
-        None => Line::Other(line.to_owned()),
-        Some(Value::String(text)) => Line::Stdout(value, text.into_bytes()),
-        Some(coded) => {
-            let bytes = BASE64_STANDARD.decode(coded["base64"].as_str().unwrap()).unwrap();
-            Line::Stdout(value, bytes)
-        }
-    }
+    let found = BYTES.into_iter().find(|place| value.pointer(place).is_some());
+    let Some(place) = found else { return Line::Other(line.to_owned()) };
+    let bytes = match value.pointer_mut(place).unwrap().take() {
+        Value::String(text) => text.into_bytes(),
+        coded => BASE64_STANDARD.decode(coded["base64"].as_str().unwrap()).unwrap(),
+    };
+    Line::Bytes(place, value, bytes)
 }
 
 /// The line with other bytes in it.
-fn with_bytes(line: &Value, bytes: &[u8]) -> String {
+fn with_bytes(place: &str, line: &Value, bytes: &[u8]) -> String {
     let mut line = line.clone();
-    line["in"]["stdio"][1]["stdout"] = match std::str::from_utf8(bytes) {
+    *line.pointer_mut(place).unwrap() = match std::str::from_utf8(bytes) {
         Ok(text) => json!(text),
         Err(_) => json!({ "base64": BASE64_STANDARD.encode(bytes) }),
     };
     line.to_string()
 }
 
-/// The journal with each stretch of stdout split where `cut` says, given how many bytes there are.
+/// The journal with each stretch of bytes split where `cut` says, given how many there are.
 fn split(journal: &str, mut cut: impl FnMut(usize) -> Vec<usize>) -> String {
     let mut lines = Vec::new();
     for line in journal.lines() {
         match read(line) {
             Line::Output(line) | Line::Other(line) => lines.push(line),
-            Line::Stdout(line, bytes) => {
+            Line::Bytes(place, line, bytes) => {
                 let mut cuts = cut(bytes.len());
                 cuts.sort_unstable();
                 let mut from = 0;
                 for to in cuts.into_iter().chain([bytes.len()]) {
-                    lines.push(with_bytes(&line, &bytes[from..to]));
+                    lines.push(with_bytes(place, &line, &bytes[from..to]));
                     from = to;
                 }
             }
@@ -81,29 +84,49 @@ fn split(journal: &str, mut cut: impl FnMut(usize) -> Vec<usize>) -> String {
     lines.join("\n")
 }
 
-/// The journal with stretches of stdout joined that have nothing but outputs between them. The
+/// Bytes of one source that have nothing but outputs between them, and those outputs.
+struct Joined {
+    place: &'static str,
+    line: Value,
+    bytes: Vec<u8>,
+    outputs: Vec<String>,
+}
+
+impl Joined {
+    /// Whether this line, which is without its bytes, is of the same source.
+    fn is_of(&self, place: &str, line: &Value) -> bool {
+        self.place == place && self.line["in"] == line["in"]
+    }
+
+    fn end(self, lines: &mut Vec<String>) {
+        lines.push(with_bytes(self.place, &self.line, &self.bytes));
+        lines.extend(self.outputs);
+    }
+}
+
+/// The journal with stretches of bytes joined that have nothing but outputs between them. The
 /// outputs follow, in their order.
 fn join(journal: &str) -> String {
     let mut lines = Vec::new();
-    let mut open: Option<(Value, Vec<u8>, Vec<String>)> = None;
-    let close = |lines: &mut Vec<String>, open: &mut Option<(Value, Vec<u8>, Vec<String>)>| {
-        if let Some((line, bytes, outputs)) = open.take() {
-            lines.push(with_bytes(&line, &bytes));
-            lines.extend(outputs);
-        }
-    };
+    let mut open: Option<Joined> = None;
     for line in journal.lines() {
         match (read(line), &mut open) {
-            (Line::Stdout(_, more), Some((_, bytes, _))) => bytes.extend(more),
-            (Line::Stdout(line, bytes), None) => open = Some((line, bytes, Vec::new())),
-            (Line::Output(line), Some((_, _, outputs))) => outputs.push(line),
+            (Line::Bytes(place, line, more), Some(joined)) if joined.is_of(place, &line) => {
+                joined.bytes.extend(more);
+            }
+            (Line::Bytes(place, line, bytes), _) => {
+                let outputs = Vec::new();
+                let next = open.replace(Joined { place, line, bytes, outputs });
+                next.into_iter().for_each(|joined| joined.end(&mut lines));
+            }
+            (Line::Output(line), Some(joined)) => joined.outputs.push(line),
             (Line::Output(line) | Line::Other(line), _) => {
-                close(&mut lines, &mut open);
+                open.take().into_iter().for_each(|joined| joined.end(&mut lines));
                 lines.push(line);
             }
         }
     }
-    close(&mut lines, &mut open);
+    open.into_iter().for_each(|joined| joined.end(&mut lines));
     lines.join("\n")
 }
 
@@ -125,6 +148,10 @@ fn every_journal_replays() {
     for (kind, server) in [("demo", "mcp-demo"), ("everything", "Echo"), ("sdk", "real-servers")] {
         assert!(count(&journals, kind, server) > 0, "{kind}");
     }
+    let over_http: Vec<_> = journals.iter().filter(|(name, _)| name.contains("http")).collect();
+    assert_eq!(over_http.len(), 5, "both eras, servers of our own and of others");
+    assert!(over_http.iter().all(|(_, journal)| journal.contains(r#"{"http":"#)));
+    assert!(count(&journals, "http", "text/event-stream") > 5);
     assert!(count(&journals, "modern", "server/discover") > 0);
     assert!(count(&journals, "legacy", "notifications/initialized") > 0);
 }
@@ -139,7 +166,7 @@ fn a_journal_that_was_changed_does_not_replay() {
         let changed = journal.replacen(answer, r#"\"tool5\":["#, 1);
         assert_ne!(changed, journal, "{name}");
         let error = replay(&changed).unwrap_err();
-        assert!(matches!(error, ReplayError::Differs { .. }), "{name}: {error}");
+        assert!(matches!(error, ReplayError::Differs(_)), "{name}: {error}");
         let shorter = journal.trim_end().rsplit_once("\n").map(|(head, _)| head);
         let cut_off = journal.lines().rev().find(|line| line.contains("\"out\"")).unwrap();
         let without = journal.replace(&format!("{cut_off}\n"), "");

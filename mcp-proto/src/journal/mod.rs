@@ -22,7 +22,7 @@ use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-pub use replay::{ReplayError, Replayed, replay};
+pub use replay::{Difference, ReplayError, Replayed, replay};
 
 use crate::interface::{Input, Output};
 use crate::wire::headers::is_session_id;

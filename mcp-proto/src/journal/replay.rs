@@ -1,9 +1,13 @@
 //! Replaying a journal: the same inputs must give the same outputs.
 
 use alloc::sync::Arc;
+use std::collections::VecDeque;
+use std::fmt;
+
+use serde_json::Value;
 
 use super::{Entry, FORMAT, Header};
-use crate::{Connection, ConnectionConfig};
+use crate::{Connection, ConnectionConfig, Transport};
 
 /// What a replay went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,7 +17,8 @@ pub struct Replayed {
     pub inputs: usize,
     /// How many outputs were compared.
     pub outputs: usize,
-    /// The recording was cut off, so what came after is not known.
+    /// The recording was cut off, within a line or with one that says so. What came after is not
+    /// known.
     pub truncated: bool,
 }
 
@@ -29,51 +34,100 @@ pub enum ReplayError {
         /// What is wrong with it.
         why: String,
     },
-    /// An output differs.
-    #[error(
-        "line {line}: the outputs differ\n  recorded: {recorded}\n  replayed: {replayed}\n  \
-         after the input of line {after}: {input}"
-    )]
-    Differs {
-        /// The line of the output, from 1; one past the end when the replay says more.
-        line: usize,
-        /// What the journal says.
-        recorded: String,
-        /// What the replay said.
-        replayed: String,
-        /// The line of the input that led there.
-        after: usize,
-        /// That input.
-        input: String,
-    },
+    /// An output differs. The text shows long lines around the first difference only.
+    #[error("{0}")]
+    Differs(Box<Difference>),
+}
+
+/// The first output that differs, both sides of it, and the input that led there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The line of the output, from 1; one past the end when the replay says more.
+    pub line: usize,
+    /// What the journal says.
+    pub recorded: String,
+    /// What the replay said.
+    pub replayed: String,
+    /// The line of the input that led there: the one from which the replay's output followed, or
+    /// the last one before the output of the journal when the replay had nothing more to say.
+    pub after: usize,
+    /// That input, as it stands in the journal.
+    pub input: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs = self.recorded.chars().zip(self.replayed.chars());
+        let same = pairs.take_while(|(one, other)| one == other).count();
+        write!(
+            f,
+            "line {}: the outputs differ\n  recorded: {}\n  replayed: {}\n  after the input of \
+             line {}: {}",
+            self.line,
+            window(&self.recorded, same),
+            window(&self.replayed, same),
+            self.after,
+            window(&self.input, 0)
+        )
+    }
+}
+
+/// A long line, around one of its characters.
+fn window(line: &str, at: usize) -> String {
+    const BEFORE: usize = 120;
+    const SHOWN: usize = 480;
+    let from = at.saturating_sub(BEFORE);
+    let mut rest = line.chars().skip(from);
+    let shown: String = rest.by_ref().take(SHOWN).collect();
+    let before = if from > 0 { "…" } else { "" };
+    let after = if rest.next().is_some() { "…" } else { "" };
+    format!("{before}{shown}{after}")
 }
 
 const NOTHING: &str = "nothing";
 
 /// Hands in the inputs of a journal to a new connection, and compares what comes out with the
-/// outputs of the journal.
+/// outputs of the journal, in their order. Times of outputs are not compared.
+///
+/// ```
+/// use mcp_proto::journal::{ReplayError, replay};
+///
+/// match replay(include_str!("../../tests/journals/demo-modern.jsonl")) {
+///     Ok(replayed) => println!("{} inputs gave the same outputs", replayed.inputs),
+///     Err(ReplayError::Differs(difference)) => println!("{difference}"),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
 ///
 /// # Errors
 /// At the first line that cannot be read, and at the first output that differs.
 pub fn replay(journal: &str) -> Result<Replayed, ReplayError> {
-    let mut lines = journal.lines().enumerate().map(|(at, line)| (at + 1, line));
+    let mut lines = journal.lines().enumerate().map(|(at, line)| (at + 1, line)).peekable();
     let mut replay = Replay::begin(lines.next())?;
-    for (number, line) in lines {
+    while let Some((number, line)) = lines.next() {
         if line.trim().is_empty() {
             continue;
         }
-        let entry: Entry = read(number, line)?;
+        let entry: Entry = match read(number, line) {
+            Ok(entry) => entry,
+            // Whoever wrote it ended in the middle of a line.
+            Err(_) if lines.peek().is_none() && !journal.ends_with('\n') => {
+                return Ok(replay.cut_off());
+            }
+            Err(error) => return Err(error),
+        };
         if entry.truncated.is_some() {
-            replay.seen.truncated = true;
-            return Ok(replay.seen);
+            return Ok(replay.cut_off());
         }
         if let (Some(at), Some(record)) = (entry.at, &entry.input) {
             let input = record.input().map_err(|why| unreadable(number, why))?;
             replay.connection.handle(input, at.into());
             replay.input = (number, line);
             replay.seen.inputs += 1;
-        } else if let Some(recorded) = entry.output {
-            replay.compare(number, &recorded)?;
+            replay.drain();
+        } else if let Some(recorded) = &entry.output {
+            replay.compare(number, recorded)?;
             replay.seen.outputs += 1;
         } else {
             return Err(unreadable(number, "it is neither an input nor an output".into()));
@@ -86,7 +140,11 @@ pub fn replay(journal: &str) -> Result<Replayed, ReplayError> {
 struct Replay<'a> {
     connection: Connection,
     seen: Replayed,
+    /// What the replay has said and the journal has not, each with the input that it followed from.
+    said: VecDeque<(Value, (usize, &'a str))>,
+    /// The last input.
     input: (usize, &'a str),
+    /// The last line.
     last: usize,
 }
 
@@ -99,37 +157,53 @@ impl<'a> Replay<'a> {
             return Err(unreadable(number, why));
         }
         let config = ConnectionConfig { journal: false, ..header.config };
+        config.check().map_err(|misuse| unreadable(number, misuse.to_string()))?;
+        if let Transport::Http(http) = &header.transport {
+            http.endpoint().map_err(|misuse| unreadable(number, misuse.to_string()))?;
+        }
         // Nothing is drawn from the seed yet, so any seed will do.
         let at = header.at.into();
         let connection = Connection::new(Arc::new(config), header.transport, [0; 32], at);
-        let seen = Replayed::default();
-        Ok(Replay { connection, seen, input: (0, "(none yet)"), last: number })
+        let (seen, input) = (Replayed::default(), (number, "(none yet)"));
+        Ok(Replay { connection, seen, said: VecDeque::new(), input, last: number })
     }
 
-    fn compare(&mut self, line: usize, recorded: &serde_json::Value) -> Result<(), ReplayError> {
-        match self.connection.poll_output().as_ref().map(super::outputs::record) {
-            Some(replayed) if replayed == *recorded => Ok(()),
-            other => {
-                let replayed = other.map_or_else(|| NOTHING.into(), |value| value.to_string());
-                Err(self.differs(line, recorded.to_string(), replayed))
+    /// A journal may hold several inputs before the outputs of the first: bytes may have been split
+    /// since. So what is said waits for its line.
+    fn drain(&mut self) {
+        while let Some(output) = self.connection.poll_output() {
+            self.said.push_back((super::outputs::record(&output), self.input));
+        }
+    }
+
+    fn compare(&mut self, line: usize, recorded: &Value) -> Result<(), ReplayError> {
+        match self.said.pop_front() {
+            Some((replayed, _)) if replayed == *recorded => Ok(()),
+            Some((replayed, cause)) => {
+                Err(differs(line, recorded.to_string(), replayed.to_string(), cause))
             }
+            None => Err(differs(line, recorded.to_string(), NOTHING.into(), self.input)),
         }
     }
 
     fn end(mut self) -> Result<Replayed, ReplayError> {
-        match self.connection.poll_output() {
+        match self.said.pop_front() {
             None => Ok(self.seen),
-            Some(more) => {
-                let replayed = super::outputs::record(&more).to_string();
-                Err(self.differs(self.last + 1, NOTHING.into(), replayed))
+            Some((more, cause)) => {
+                Err(differs(self.last + 1, NOTHING.into(), more.to_string(), cause))
             }
         }
     }
 
-    fn differs(&self, line: usize, recorded: String, replayed: String) -> ReplayError {
-        let (after, input) = (self.input.0, String::from(self.input.1));
-        ReplayError::Differs { line, recorded, replayed, after, input }
+    fn cut_off(mut self) -> Replayed {
+        self.seen.truncated = true;
+        self.seen
     }
+}
+
+fn differs(line: usize, recorded: String, replayed: String, cause: (usize, &str)) -> ReplayError {
+    let (after, input) = (cause.0, String::from(cause.1));
+    ReplayError::Differs(Box::new(Difference { line, recorded, replayed, after, input }))
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(line: usize, text: &'a str) -> Result<T, ReplayError> {

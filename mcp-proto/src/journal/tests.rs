@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use std::time::Duration;
 
-use super::{ReplayError, replay};
+use super::{Difference, ReplayError, replay};
 use crate::interface::{CallOptions, Input, StdioInput, StdioOutput};
 use crate::op::{CallTool, ListTools};
 use crate::{Command, Connection, ConnectionConfig, Now, Output, ProcessId, Transport};
@@ -67,11 +67,40 @@ fn an_output_that_differs_is_told_with_the_input_before_it() {
     let changed =
         journal.replace("\\\"method\\\":\\\"tools/list\\\"", "\\\"method\\\":\\\"x/list\\\"");
     assert_ne!(journal, changed);
-    let Err(ReplayError::Differs { recorded, replayed, input, .. }) = replay(&changed) else {
+    let Err(ReplayError::Differs(difference)) = replay(&changed) else {
         panic!("the change was not noticed");
     };
+    let Difference { recorded, replayed, input, .. } = &*difference;
     assert!(recorded.contains("x/list") && replayed.contains("tools/list"));
     assert!(input.contains("stdout"), "{input}");
+    let text = difference.to_string();
+    assert!(text.contains("recorded: ") && text.contains("replayed: "), "{text}");
+}
+
+/// The output that came first is told, not the input that happened to be last.
+#[test]
+fn the_input_that_led_there_is_the_one_that_the_output_followed_from() {
+    let journal = recorded();
+    let lines: Vec<_> = journal.lines().collect();
+    let of = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
+    // Without the outputs of the first input the replay's first output has no line.
+    let (first, second) = (of("\"start\""), of("base64"));
+    let without: Vec<_> = lines[..=first].iter().chain(&lines[second..]).copied().collect();
+    let Err(ReplayError::Differs(difference)) = replay(&without.join("\n")) else {
+        panic!("the change was not noticed");
+    };
+    assert_eq!(difference.after, first + 1);
+    assert!(difference.input.contains("\"start\""), "{difference}");
+    assert!(difference.replayed.contains("starting"), "{difference}");
+}
+
+#[test]
+fn long_outputs_are_shown_around_their_difference() {
+    let (recorded, replayed) = ("x".repeat(5000) + "left", "x".repeat(5000) + "right");
+    let input = String::from("input");
+    let difference = Difference { line: 3, recorded, replayed, after: 2, input };
+    let text = difference.to_string();
+    assert!(text.contains("xleft") && text.contains("xright") && text.len() < 1200, "{text}");
 }
 
 #[test]
@@ -80,9 +109,9 @@ fn missing_and_additional_outputs_are_noticed() {
     let mut lines: Vec<_> = journal.lines().collect();
     let last = lines.pop().unwrap();
     assert!(last.contains("\"out\""));
-    assert!(matches!(replay(&lines.join("\n")), Err(ReplayError::Differs { .. })));
+    assert!(matches!(replay(&lines.join("\n")), Err(ReplayError::Differs(_))));
     let doubled = format!("{journal}{last}\n");
-    assert!(matches!(replay(&doubled), Err(ReplayError::Differs { .. })));
+    assert!(matches!(replay(&doubled), Err(ReplayError::Differs(_))));
 }
 
 #[test]
@@ -94,4 +123,16 @@ fn lines_that_cannot_be_read_are_named() {
     assert!(matches!(replay(""), Err(ReplayError::Unreadable { line: 1, .. })));
     let truncated = format!("{cut}{{\"truncated\":\"x\"}}\nanything\n");
     assert!(replay(&truncated).unwrap().truncated);
+    let torn = format!("{cut}{{\"at\":[1,1],\"i");
+    assert!(replay(&torn).unwrap().truncated, "the host ended while it wrote");
+    assert!(replay(&format!("{torn}\n")).is_err(), "a whole line that is none");
+}
+
+/// A journal is a file, and a file may say anything.
+#[test]
+fn settings_that_cannot_work_are_named() {
+    let journal = recorded();
+    let broken = journal.replace("\"max_pages\":1000", "\"max_pages\":0");
+    let Err(ReplayError::Unreadable { line: 1, why }) = replay(&broken) else { panic!("taken") };
+    assert!(why.contains("max_pages"), "{why}");
 }

@@ -1,5 +1,6 @@
 //! Records the journal of a conversation with a server:
-//! `record [--era auto|modern|legacy] FILE TOOL JSON COMMAND [ARGUMENT]...`.
+//! `record [--era auto|modern|legacy] FILE TOOL JSON URL`, or a command and its arguments in the
+//! place of the URL.
 //!
 //! It lists the tools, calls the one that is named, asks for what no server has, and says goodbye.
 //! The journals in `mcp-proto/tests/journals` are made by `tests/record`.
@@ -12,7 +13,8 @@ use mcp_proto::EraChoice;
 use mcp_runtime_blocking::{CallOptions, Client};
 use serde_json::{Map, Value};
 
-const USAGE: &str = "usage: record [--era auto|modern|legacy] FILE TOOL JSON COMMAND [ARGUMENT]...";
+const USAGE: &str =
+    "usage: record [--era auto|modern|legacy] FILE TOOL JSON (URL | COMMAND [ARGUMENT]...)";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -40,7 +42,11 @@ fn record(words: &[String]) -> Result<(), Box<dyn Error>> {
         return Err(USAGE.into());
     }
     let arguments: Value = serde_json::from_str(arguments)?;
-    let client = Client::builder().era(era).journal(File::create(file)?).connect(command)?;
+    let builder = Client::builder().era(era).journal(File::create(file)?);
+    let client = match command {
+        [url] if url.contains("://") => builder.connect(url)?,
+        command => builder.connect(command)?,
+    };
     client.list_tools()?;
     client.call_tool(tool, arguments.clone())?;
     client.call_tool_with(tool, arguments, CallOptions::new().on_progress(drop))?;
