@@ -65,6 +65,10 @@
 //!
 //! * `driver` (off by default): the module `driver`, which adapters share. It is the one part with a
 //!   mutex and wakers, and still performs no I/O.
+//! * `testing` (off by default): the module `testing`, with which hosts are tested: a virtual clock,
+//!   a scripted server, and everything that always holds of a connection.
+//! * `doctored` (off by default): one of several bugs can be planted in a connection, to show that
+//!   its tests would find it. For this crate's own tests.
 #![warn(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -94,6 +98,8 @@ pub mod model;
 pub mod op;
 mod raw;
 mod target;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod text;
 mod time;
 mod transport;

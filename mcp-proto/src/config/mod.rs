@@ -94,6 +94,9 @@ pub struct ConnectionConfig {
     pub hears: Vec<crate::Hearing>,
     /// Whether a journal is recorded; see [`journal`](crate::journal).
     pub journal: bool,
+    /// The number of the bug that is planted, to show that tests find it; 0 for none.
+    #[cfg(feature = "doctored")]
+    pub doctored: u8,
 }
 
 impl Default for ConnectionConfig {
@@ -116,11 +119,25 @@ impl Default for ConnectionConfig {
             meta: Map::new(),
             hears: Vec::new(),
             journal: false,
+            #[cfg(feature = "doctored")]
+            doctored: 0,
         }
     }
 }
 
 impl ConnectionConfig {
+    /// Whether this bug is planted. Without the feature none is, and nothing of them is compiled.
+    #[cfg(feature = "doctored")]
+    pub(crate) fn doctored(&self, bug: u8) -> bool {
+        self.doctored == bug
+    }
+
+    #[cfg(not(feature = "doctored"))]
+    #[allow(clippy::unused_self, reason = "it looks at itself where bugs can be planted")]
+    pub(crate) const fn doctored(&self, _bug: u8) -> bool {
+        false
+    }
+
     /// Checks what cannot work.
     ///
     /// # Errors

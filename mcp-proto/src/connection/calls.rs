@@ -169,3 +169,36 @@ impl Calls {
         }
     }
 }
+
+#[cfg(feature = "testing")]
+impl Calls {
+    /// Counts what is held, and names the tokens that belong to no request.
+    pub(super) fn census(&self, census: &mut super::Census) {
+        census.calls = self.all.len();
+        for call in self.all.values() {
+            census.items = census.items.max(call.items.len());
+            census.item_bytes = census.item_bytes.max(call.items.bytes());
+            census.pages = census.pages.max(call.pages.all.len());
+            census.page_bytes = census.page_bytes.max(call.pages.bytes);
+        }
+        let has = |id: &CallId, text: &String| {
+            let step = self.all.get(id).map(|call| &call.step);
+            matches!(step, Some(Step::Sent { token: Some(token), .. }) if token == text)
+        };
+        let orphans = self.tokens.iter().filter(|(token, id)| !has(id, token));
+        census.orphans.extend(orphans.map(|(token, id)| format!("token {token} of {id}")));
+    }
+
+    pub(super) fn waits_for(&self, id: CallId, wanted: u64) -> bool {
+        let step = self.all.get(&id).map(|call| &call.step);
+        matches!(step, Some(Step::Sent { request, .. }) if *request == wanted)
+    }
+
+    pub(super) fn asks(&self, id: CallId) -> bool {
+        self.all.get(&id).is_some_and(|call| matches!(call.step, Step::Meta))
+    }
+
+    pub(super) fn pauses(&self, id: CallId) -> bool {
+        self.all.get(&id).is_some_and(|call| matches!(call.step, Step::Pausing))
+    }
+}

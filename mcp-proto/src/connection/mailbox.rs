@@ -18,6 +18,16 @@ impl Waiting {
         self.queue.is_empty()
     }
 
+    #[cfg(feature = "testing")]
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    #[cfg(feature = "testing")]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The host asks for an item.
     pub(super) fn pull(&mut self) -> Option<Item> {
         match self.queue.pop_front() {

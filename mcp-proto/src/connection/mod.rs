@@ -5,6 +5,8 @@
 mod answer;
 mod call;
 mod calls;
+#[cfg(feature = "testing")]
+mod census;
 mod closing;
 mod end;
 mod mailbox;
@@ -14,6 +16,9 @@ mod request;
 mod retry;
 mod start;
 mod timer;
+
+#[cfg(feature = "testing")]
+pub use census::Census;
 
 use alloc::sync::Arc;
 use std::collections::{BTreeMap, VecDeque};
@@ -231,7 +236,7 @@ impl Connection {
     /// When [`Input::Timeout`] is wanted next: at once while outputs are queued.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Deadline> {
-        if self.outputs.is_empty() {
+        if self.outputs.is_empty() || self.config.doctored(1) {
             self.timers.next()
         } else {
             Some(Deadline { at: self.now.mono, reason: TimerReason::Output })

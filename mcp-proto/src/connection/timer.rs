@@ -33,6 +33,11 @@ impl Timers {
         self.queue.first().map(|&(at, reason)| Deadline { at, reason })
     }
 
+    #[cfg(feature = "testing")]
+    pub(crate) fn reasons(&self) -> impl Iterator<Item = TimerReason> {
+        self.at.keys().copied()
+    }
+
     /// Takes the first timer that has run out.
     pub(crate) fn pop(&mut self, now: Duration) -> Option<TimerReason> {
         let &(at, reason) = self.queue.first()?;

@@ -93,6 +93,12 @@ impl Start {
         }
     }
 
+    /// How many messages wait until the era is known.
+    #[cfg(feature = "testing")]
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// The first question. With `legacy_first` the server is known to take `server/discover` badly.
     pub(crate) fn begin(&mut self, legacy_first: bool) -> Verdict {
         match self.choice {

@@ -309,6 +309,25 @@ impl Link {
     }
 }
 
+#[cfg(feature = "testing")]
+impl Link {
+    /// Counts what is held.
+    pub(crate) fn census(&self, census: &mut crate::testing::Census) {
+        match self {
+            Link::Stdio(stdio) => {
+                (census.buffered, census.reply_bytes) = stdio.holds();
+            }
+            Link::Http(http) => {
+                (census.exchanges, census.replies, census.buffered) = http.holds();
+            }
+        }
+    }
+
+    pub(crate) fn has_exchange(&self, id: ExchangeId) -> bool {
+        matches!(self, Link::Http(http) if http.has(id))
+    }
+}
+
 /// How long each stage of closing a process waits.
 pub(crate) fn close_stage() -> Happening {
     Happening::AwaitGrace(CLOSE_GRACE)

@@ -142,6 +142,12 @@ impl Stdio {
         self.process.as_ref().map(|process| process.stderr.last_words()).unwrap_or_default()
     }
 
+    /// Bytes of the unfinished line, and bytes of answers that the server has not read.
+    #[cfg(feature = "testing")]
+    pub(crate) fn holds(&self) -> (usize, u64) {
+        self.process.as_ref().map_or((0, 0), |it| (it.lines.held(), it.reply_bytes))
+    }
+
     /// Takes the next line from bytes of stdout.
     pub(crate) fn line(&mut self, id: ProcessId, bytes: &mut &[u8]) -> Option<Line> {
         match &mut self.process {

@@ -70,6 +70,15 @@ impl LineDecoder {
         None
     }
 
+    /// How many bytes of an unfinished line are kept.
+    #[cfg(feature = "testing")]
+    pub(crate) fn held(&self) -> usize {
+        match &self.state {
+            State::Collecting(line) => line.len(),
+            State::Discarding { .. } => 0,
+        }
+    }
+
     /// The stream has ended. An unfinished line is no message, and is reported as a broken one.
     pub fn finish(&mut self) -> Option<Line> {
         match std::mem::replace(&mut self.state, State::Collecting(Vec::new())) {

@@ -124,6 +124,16 @@ impl SseDecoder {
         }
     }
 
+    /// How many bytes of an unfinished event are kept.
+    #[cfg(feature = "testing")]
+    pub(crate) fn held(&self) -> usize {
+        let data = match &self.event.data {
+            Collected::Lines(lines) => lines.len(),
+            _ => 0,
+        };
+        data + self.token.len()
+    }
+
     /// Takes bytes from the front of `input` until an event is complete. `None` when all were taken.
     ///
     /// Data that is too long is reported as soon as the call that it answers is known; the id of

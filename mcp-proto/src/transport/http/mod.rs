@@ -266,6 +266,24 @@ impl Http {
         self.give_up(id, Failure::Exchange(failure))
     }
 
+    /// How many exchanges there are, how many of them carry answers to the server, and how many
+    /// bytes of the longest unfinished body are kept.
+    #[cfg(feature = "testing")]
+    pub(crate) fn holds(&self) -> (usize, usize, usize) {
+        let replies = self.exchanges.values().filter(|it| it.carries == Carried::Reply).count();
+        let held = |it: &Exchange| match &it.phase {
+            Phase::Body(reader) => reader.held(),
+            Phase::Head | Phase::Over => 0,
+        };
+        let most = self.exchanges.values().map(held).max();
+        (self.exchanges.len(), replies, most.unwrap_or_default())
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn has(&self, id: ExchangeId) -> bool {
+        self.exchanges.contains_key(&id)
+    }
+
     // What comes in
 
     /// Takes bytes of a body from the front of `bytes` until something follows from them. `None`

@@ -111,6 +111,15 @@ impl Reader {
         Ok(Reader { status, session, challenge, limit, content, coding })
     }
 
+    /// How many bytes are kept.
+    #[cfg(feature = "testing")]
+    pub(super) fn held(&self) -> usize {
+        match &self.content {
+            Content::Whole { body, .. } | Content::Error { body, .. } => body.len(),
+            Content::Events(decoder) => decoder.held(),
+        }
+    }
+
     pub(super) fn is_stream(&self) -> bool {
         matches!(self.content, Content::Events(_))
     }
