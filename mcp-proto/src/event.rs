@@ -20,6 +20,13 @@ pub enum Event {
     ProbeKilled(ProcessId),
     /// The server had forgotten the session, and a new one is begun.
     SessionReplaced,
+    /// The stream of what a legacy server says by itself is open.
+    StreamOpened,
+    /// The server does not offer that stream, which it need not. It answered with this status.
+    StreamNotOffered {
+        /// The status.
+        status: u16,
+    },
     /// A request of this call is sent again after a pause.
     RetryScheduled {
         /// Which call.

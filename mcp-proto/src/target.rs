@@ -59,7 +59,7 @@ impl Target {
             return Err(ApiMisuse::Target(format!(
                 "{:?}: the deprecated HTTP+SSE transport is not built yet; most servers that have \
                  it offer Streamable HTTP too, often at /mcp",
-                config.url
+                crate::config::mask_url(&config.url)
             )));
         }
         Ok(Target::Http(HttpConfig { url: url.to_string(), ..config }))
@@ -84,7 +84,7 @@ impl Target {
     pub fn label(&self) -> String {
         match self {
             Target::Command(command) => command.line(),
-            Target::Http(http) => http.url.clone(),
+            Target::Http(http) => crate::config::mask_url(&http.url),
         }
     }
 }

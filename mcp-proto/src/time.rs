@@ -54,8 +54,11 @@ pub enum TimerReason {
     Exit,
     /// A process that is being closed has not gone within its grace period.
     Grace,
-    /// The server has not taken a notification, or an answer to a request of its own.
-    Taken(crate::ExchangeId),
+    /// An exchange over HTTP has not got on: a notification or an answer was not taken, the body of
+    /// an error answer does not end, or a stream is silent.
+    Exchange(crate::ExchangeId),
+    /// The stream of what a legacy server says by itself is opened again.
+    Stream,
 }
 
 impl fmt::Display for TimerReason {
@@ -69,7 +72,8 @@ impl fmt::Display for TimerReason {
             TimerReason::Retry(id) => write!(f, "retry of {id}"),
             TimerReason::Exit => f.write_str("exit"),
             TimerReason::Grace => f.write_str("grace"),
-            TimerReason::Taken(id) => write!(f, "{id}"),
+            TimerReason::Exchange(id) => write!(f, "{id}"),
+            TimerReason::Stream => f.write_str("stream"),
         }
     }
 }

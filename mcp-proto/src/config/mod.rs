@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use transport::mask_url;
 pub use transport::{Command, HttpConfig, StderrPolicy, Transport};
 
 use crate::model::Implementation;
@@ -43,6 +44,18 @@ pub const CLOSE_GRACE: Duration = Duration::from_secs(2);
 /// After an exit was seen, how long the end of stdout and stderr is waited for; after the end of
 /// stdout, how long the exit is. An answer may still be in the pipe.
 pub const EXIT_WAIT: Duration = Duration::from_millis(250);
+/// How long the body of an error answer over HTTP may take. What has come of it by then counts.
+pub const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
+/// How long the stream of what a legacy server says by itself may be silent before it is opened
+/// anew.
+pub const STREAM_IDLE: Duration = Duration::from_secs(300);
+/// How long the pause is before that stream is opened again, unless the server says something else.
+/// As long as nothing comes on it, each pause is twice as long as the one before.
+pub const STREAM_PAUSE: Duration = Duration::from_secs(1);
+/// The longest of these pauses, unless the server asks for longer ones.
+pub const STREAM_PAUSE_MAX: Duration = Duration::from_secs(30);
+/// The shortest of these pauses, whatever the server asks for.
+pub const STREAM_PAUSE_MIN: Duration = Duration::from_millis(100);
 /// How much of a server's stderr is kept for the text of errors, in bytes.
 pub const STDERR_TAIL_BYTES: usize = 4096;
 

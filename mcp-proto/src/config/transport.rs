@@ -48,7 +48,8 @@ impl Transport {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HttpConfig {
-    /// The endpoint: `http://` or `https://`, with a host.
+    /// The endpoint: `http://` or `https://`, with a host. Journals, debug output and texts do not
+    /// show its query, in which some servers want a key.
     pub url: String,
     /// Headers that go out with every request. Journals and debug output show their names only.
     /// Those named `Mcp-Param-*` go to legacy servers only.
@@ -84,7 +85,8 @@ impl HttpConfig {
     /// # Errors
     /// When it is no URL, has another scheme than `http` or `https`, or has no host.
     pub fn endpoint(&self) -> Result<url::Url, crate::ApiMisuse> {
-        let wrong = |why: &str| Err(crate::ApiMisuse::Target(format!("{:?}: {why}", self.url)));
+        let url = mask_url(&self.url);
+        let wrong = |why: &str| Err(crate::ApiMisuse::Target(format!("{url:?}: {why}")));
         let Ok(mut url) = url::Url::parse(&self.url) else {
             return wrong("this is no URL");
         };
@@ -104,10 +106,11 @@ impl HttpConfig {
         Ok(url)
     }
 
-    /// The same with a placeholder in the place of each value of a header.
+    /// The same with a placeholder in the place of the query and of each value of a header.
     #[must_use]
     pub fn masked(&self) -> Self {
         let mut masked = self.clone();
+        masked.url = mask_url(&self.url);
         for (_, value) in &mut masked.headers {
             *value = String::from("masked");
         }
@@ -119,11 +122,30 @@ impl fmt::Debug for HttpConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         f.debug_struct("HttpConfig")
-            .field("url", &self.url)
+            .field("url", &mask_url(&self.url))
             .field("headers", &names)
             .field("retries", &self.retries)
             .field("backoff", &self.backoff)
             .finish()
+    }
+}
+
+/// An address with placeholders where secrets are: in its query, where many servers want a key, and
+/// in the place of a user and password. It need not be a valid one.
+pub(crate) fn mask_url(url: &str) -> String {
+    let (address, query) = match url.split_once('?') {
+        Some((address, "")) => (address, "?"),
+        Some((address, _)) => (address, "?masked"),
+        None => (url, ""),
+    };
+    // Only an address that is not relative has a user.
+    let start = address.find("//").filter(|&at| !address.split_at(at).0.contains('/'));
+    let Some(start) = start else { return format!("{address}{query}") };
+    let (scheme, rest) = address.split_at(start + 2);
+    let (authority, path) = rest.split_at(rest.find(['/', '#']).unwrap_or(rest.len()));
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}masked@{host}{path}{query}"),
+        None => format!("{address}{query}"),
     }
 }
 

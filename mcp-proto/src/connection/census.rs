@@ -51,7 +51,7 @@ impl Connection {
             server_questions: self.questions.values().filter(server).count(),
             held: match &self.phase {
                 Phase::Starting(start) => start.held(),
-                Phase::Greeting(_, held) => held.len(),
+                Phase::Greeting(greeting) => greeting.held.len(),
                 _ => 0,
             },
             timers: self.timers.reasons().count(),
@@ -73,17 +73,20 @@ impl Connection {
             Asked::Meta(id) => !self.calls.asks(*id),
             Asked::Server { owner, .. } => match owner {
                 crate::Owner::Call(id) => !self.calls.contains(*id),
-                crate::Owner::Connection => matches!(self.phase, Phase::Idle | Phase::Closed(_)),
+                crate::Owner::Stream | crate::Owner::Connection => {
+                    matches!(self.phase, Phase::Idle | Phase::Closed(_))
+                }
             },
         });
         let timers = self.timers.reasons().filter(move |reason| match reason {
             TimerReason::Output => true,
             TimerReason::Discover | TimerReason::StartRetry => !starts,
-            TimerReason::Start => !starts && !matches!(self.phase, Phase::Greeting(..)),
+            TimerReason::Start => !starts && !matches!(self.phase, Phase::Greeting(_)),
             TimerReason::Call(id) => !self.calls.contains(*id),
             TimerReason::Retry(id) => !self.calls.pauses(*id),
             TimerReason::Exit | TimerReason::Grace => self.link.at_rest(),
-            TimerReason::Taken(id) => !self.link.has_exchange(*id),
+            TimerReason::Exchange(id) => !self.link.has_exchange(*id),
+            TimerReason::Stream => !matches!(self.phase, Phase::Ready(_)),
         });
         let requests = requests.map(|(id, waiter)| format!("request {id} of {waiter:?}"));
         let questions = questions.map(|(id, asked)| format!("{id}: {asked:?}"));

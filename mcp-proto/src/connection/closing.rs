@@ -30,7 +30,7 @@ impl Connection {
             let verdict = start.lost(error);
             return self.follow(verdict);
         }
-        if !matches!(self.phase, Phase::Greeting(..) | Phase::Ready(_)) {
+        if !matches!(self.phase, Phase::Greeting(_) | Phase::Ready(_)) {
             return;
         }
         let stream = self.link.is_stream();
@@ -47,6 +47,7 @@ impl Connection {
         self.timers.clear(TimerReason::Start);
         self.timers.clear(TimerReason::Discover);
         self.timers.clear(TimerReason::StartRetry);
+        self.timers.clear(TimerReason::Stream);
         self.requests.clear();
         self.withdraw_all(Owner::Connection);
         self.skipped = Skipped::default();
@@ -57,7 +58,6 @@ impl Connection {
             (Phase::Idle, ConnectionState::Idle(reason))
         };
         self.owes_state = true;
-        self.greeted_again = false;
         let happened = self.link.close();
         self.take_up(happened);
     }

@@ -28,7 +28,7 @@ use serde_json::{Map, Value};
 
 use self::calls::Calls;
 use self::timer::Timers;
-use crate::era::Start;
+use crate::era::{Held, Start};
 use crate::error::{CloseReason, Outcome};
 use crate::interface::{
     CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Setting, Source,
@@ -40,7 +40,6 @@ use crate::op::{Call, ErasedCall, Operation};
 use crate::transport::http::Http;
 use crate::transport::stdio::Stdio;
 use crate::transport::{Failure, Happening, Link, Outgoing};
-use crate::wire::jsonrpc::Message;
 use crate::{
     ApiMisuse, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Error, ErrorKind, Event, ExchangeId,
     Now, ProcessId, QuestionId, Raw, TimerReason, Transport,
@@ -77,8 +76,8 @@ pub struct Connection {
     legacy_first: bool,
     /// The server, as it introduced itself last.
     known: Option<Arc<ServerInfo>>,
-    /// `notifications/initialized` was sent a second time.
-    greeted_again: bool,
+    /// When it was last told that too many answers to the server's requests are on their way.
+    saturated: Option<Duration>,
     /// A process died of the probe, and its successor is launched once it is gone.
     relaunch_due: bool,
     recorder: Option<Recorder>,
@@ -91,11 +90,20 @@ enum Phase {
     /// Nothing runs, or what ran is being closed. A call begins the next start once that is over.
     Idle,
     Starting(Start),
-    /// The era is decided, and what a legacy server is to be told first is on its way. What it asked
-    /// before that is still to be answered.
-    Greeting(Ready, VecDeque<Message>),
+    /// The era is decided, and what a legacy server is to be told first is on its way.
+    Greeting(Greeting),
     Ready(Ready),
     Closed(CloseReason),
+}
+
+/// `notifications/initialized` is on its way.
+#[derive(Debug)]
+struct Greeting {
+    ready: Ready,
+    /// What the server asked before; it is still to be answered.
+    held: VecDeque<Held>,
+    /// It was sent a second time.
+    again: bool,
 }
 
 #[derive(Debug)]
@@ -103,6 +111,18 @@ struct Ready {
     info: Arc<ServerInfo>,
     /// What goes into the `_meta` of every request: empty for legacy servers.
     protocol_meta: String,
+    /// What was declared in `initialize`. A legacy server must not ask for anything else.
+    declared: Vec<Hearing>,
+}
+
+impl Phase {
+    /// What was agreed on with the server, once that is known.
+    fn agreed(&self) -> Option<&Ready> {
+        match self {
+            Phase::Greeting(Greeting { ready, .. }) | Phase::Ready(ready) => Some(ready),
+            _ => None,
+        }
+    }
 }
 
 /// Who waits for the answer to a request.
@@ -172,7 +192,7 @@ impl Connection {
             skipped: Skipped::default(),
             legacy_first: false,
             known: None,
-            greeted_again: false,
+            saturated: None,
             relaunch_due: false,
             recorder,
             now,
@@ -318,8 +338,12 @@ impl Connection {
                     let happened = self.link.grace_over();
                     self.take_up(happened);
                 }
-                TimerReason::Taken(id) => {
-                    let happened = self.link.not_taken(id);
+                TimerReason::Exchange(id) => {
+                    let happened = self.link.overdue(id);
+                    self.take_up(happened);
+                }
+                TimerReason::Stream => {
+                    let happened = self.link.listen_again();
                     self.take_up(happened);
                 }
             }
@@ -341,6 +365,8 @@ impl Connection {
 
     fn on_http(&mut self, id: ExchangeId, input: HttpInput<'_>) {
         if let HttpInput::Body(mut bytes) = input {
+            let comes = if let Link::Http(http) = &self.link { http.comes(id) } else { None };
+            self.take_up(comes);
             while let Link::Http(http) = &mut self.link
                 && let Some(happened) = http.read(id, &mut bytes)
             {
@@ -370,10 +396,12 @@ impl Connection {
                 Happening::Failed(request, failure) => self.on_failure(request, failure),
                 Happening::Delivered(outcome) => self.on_delivered(outcome),
                 Happening::SessionLost => self.renew_session(),
-                Happening::AwaitTaken(id) => {
-                    self.set_timer(TimerReason::Taken(id), self.call_timeout());
+                Happening::Await(id, time) => {
+                    let time = time.unwrap_or_else(|| self.call_timeout());
+                    self.set_timer(TimerReason::Exchange(id), time);
                 }
-                Happening::Ended(id) => self.timers.clear(TimerReason::Taken(id)),
+                Happening::AwaitStream(pause) => self.set_timer(TimerReason::Stream, pause),
+                Happening::Ended(id) => self.timers.clear(TimerReason::Exchange(id)),
                 Happening::AwaitExit => self.set_timer(TimerReason::Exit, EXIT_WAIT),
                 Happening::AwaitGrace(time) => self.set_timer(TimerReason::Grace, time),
                 Happening::Lost(error) => self.on_lost(error),

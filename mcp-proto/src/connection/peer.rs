@@ -1,5 +1,7 @@
 //! What the server says: lines, messages, and its own requests.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -21,6 +23,9 @@ const METHOD_NOT_FOUND: (i64, &str) = (-32601, "Method not found");
 const INTERNAL_ERROR: (i64, &str) = (-32603, "The client could not answer the request");
 /// The answer when too many requests of the server's are open.
 const BUSY: (i64, &str) = (-32603, "Too many requests are open");
+
+/// How often it is told that answers are dropped, at most.
+const SATURATION_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Connection {
     /// The text of a message has come, or of something that should be one. `from` is the request
@@ -142,28 +147,27 @@ impl Connection {
 
     fn on_request(&mut self, message: Message, from: Option<Origin>) {
         let Message::Request { id, method, params } = &message else { return };
-        match &mut self.phase {
-            Phase::Starting(start) => {
-                if method == "ping" && start.initialize_sent() {
-                    self.send_reply(id, Ok("{}"));
-                } else if !start.hold(message.clone()) {
-                    self.dropped("too much came before the era was known", Some(method));
-                }
+        if let Phase::Starting(start) = &mut self.phase {
+            if method == "ping" && start.initialize_sent() {
+                self.send_reply(id, Ok("{}"));
+            } else if !start.hold(message.clone(), from) {
+                self.dropped("too much came before the era was known", Some(method));
             }
-            Phase::Greeting(ready, _) | Phase::Ready(ready) if ready.info.era == Era::Legacy => {
-                self.serve(id.clone(), method, params.clone(), from);
-            }
-            Phase::Greeting(..) | Phase::Ready(_) => {
+            return;
+        }
+        match self.phase.agreed().map(|ready| ready.info.era) {
+            Some(Era::Legacy) => self.serve(id.clone(), method, params.clone(), from),
+            Some(Era::Modern) => {
                 self.dropped("a modern server must not send requests", Some(method));
             }
-            Phase::Idle | Phase::Closed(_) => {}
+            None => {}
         }
     }
 
     fn serve(&mut self, id: Raw, method: &str, params: Option<Raw>, from: Option<Origin>) {
         let refusal = match method {
             "ping" => Ok("{}"),
-            "elicitation/create" if self.hears.contains(&Hearing::Elicitation) => {
+            "elicitation/create" if self.has_declared(Hearing::Elicitation) => {
                 if self.open_server_requests() < self.config.max_server_requests {
                     let params = params.unwrap_or_else(|| Raw::new("{}"));
                     // Who asks on the stream of a call, asks that call, while there is one.
@@ -181,6 +185,11 @@ impl Connection {
         self.send_reply(&id, refusal);
     }
 
+    /// Whether a legacy server was told in `initialize` that it may ask for this.
+    fn has_declared(&self, hearing: Hearing) -> bool {
+        self.phase.agreed().is_some_and(|ready| ready.declared.contains(&hearing))
+    }
+
     fn open_server_requests(&self) -> usize {
         self.questions.values().filter(|asked| matches!(asked, Asked::Server { .. })).count()
     }
@@ -194,6 +203,15 @@ impl Connection {
 
     fn send_reply(&mut self, id: &Raw, outcome: Result<&str, (i64, &str)>) {
         if !self.send_message(Outgoing::Reply { id, outcome }) && self.link.is_http() {
+            self.saturated();
+        }
+    }
+
+    /// An answer was dropped because too many are on their way. A flood is told of now and then.
+    fn saturated(&mut self) {
+        let now = self.now.mono;
+        if self.saturated.is_none_or(|last| now.saturating_sub(last) >= SATURATION_INTERVAL) {
+            self.saturated = Some(now);
             self.dropped("too many answers are on their way already", None);
         }
     }

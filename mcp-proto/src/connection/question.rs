@@ -1,6 +1,6 @@
 //! Questions to the host, and what it has callbacks for.
 
-use super::{Asked, Connection, Phase, request};
+use super::{Asked, Connection, Greeting, Phase, request};
 use crate::interface::{Answer, Hearing, Output, Owner, Question};
 use crate::{Era, QuestionId};
 
@@ -38,7 +38,7 @@ impl Connection {
         if !self.hears.contains(&hearing) {
             self.hears.push(hearing);
         }
-        if let Phase::Greeting(ready, _) | Phase::Ready(ready) = &mut self.phase
+        if let Phase::Greeting(Greeting { ready, .. }) | Phase::Ready(ready) = &mut self.phase
             && ready.info.era == Era::Modern
         {
             let version = ready.info.version;

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use super::calls::Step;
-use super::{Connection, Phase, Ready, Waiter, request};
+use super::{Connection, Greeting, Phase, Ready, Waiter, request};
 use crate::era::{Agreed, Answered, Start, Verdict};
 use crate::error::{CloseReason, Outcome, Phase as TimePhase, Timeout};
 use crate::interface::{ConnectionState, Output, Owner};
@@ -82,13 +82,16 @@ impl Connection {
 
     fn send_initialize(&mut self, version: ProtocolVersion) {
         let params = request::initialize(&self.config, &self.hears, version);
+        if let Phase::Starting(start) = &mut self.phase {
+            start.declared.clone_from(&self.hears);
+        }
         self.send_start(Waiter::Initialize, "initialize", &params, false);
         // Pings that came before are answered from now on: the server is spoken with as legacy.
         let Phase::Starting(start) = &mut self.phase else {
             return;
         };
-        for message in start.take_held() {
-            self.on_message(message, None);
+        for (message, from) in start.take_held() {
+            self.on_message(message, from);
         }
     }
 
@@ -116,6 +119,7 @@ impl Connection {
             self.phase = Phase::Starting(start);
             self.set_state(ConnectionState::Starting);
             self.set_timer(TimerReason::Start, self.config.start_timeout);
+            self.timers.clear(TimerReason::Stream);
             self.event(Event::SessionReplaced);
             self.follow(verdict);
         }
@@ -139,7 +143,7 @@ impl Connection {
     }
 
     pub(super) fn on_start_timeout(&mut self) {
-        if matches!(self.phase, Phase::Starting(_) | Phase::Greeting(..)) {
+        if matches!(self.phase, Phase::Starting(_) | Phase::Greeting(_)) {
             let after = self.config.start_timeout;
             self.start_failed(ErrorKind::Timeout(Timeout { phase: TimePhase::Start, after }));
         }
@@ -178,7 +182,7 @@ impl Connection {
         let Phase::Starting(start) = &mut self.phase else {
             return;
         };
-        let held = start.take_held();
+        let (held, declared) = (start.take_held(), std::mem::take(&mut start.declared));
         let info = agreed.info;
         let (era, version) = (info.era, info.version);
         // Whoever answers the probe takes it well.
@@ -201,8 +205,8 @@ impl Connection {
         let info = Arc::new(info);
         self.known = Some(Arc::clone(&info));
         self.event(Event::EraDecided { era, version });
-        self.phase = Phase::Greeting(Ready { info, protocol_meta }, held);
-        self.greeted_again = false;
+        let ready = Ready { info, protocol_meta, declared };
+        self.phase = Phase::Greeting(Greeting { ready, held, again: false });
         match era {
             Era::Modern => self.on_ready(),
             Era::Legacy => self.greet(),
@@ -217,12 +221,12 @@ impl Connection {
     }
 
     pub(super) fn on_delivered(&mut self, outcome: Result<(), Failure>) {
-        if !matches!(self.phase, Phase::Greeting(..)) {
+        let Phase::Greeting(greeting) = &mut self.phase else {
             return;
-        }
+        };
         match outcome {
-            Err(failure) if failure.is_transient() && !self.greeted_again => {
-                self.greeted_again = true;
+            Err(failure) if failure.is_transient() && !greeting.again => {
+                greeting.again = true;
                 self.greet();
             }
             // Servers that refuse the notification exist, and serve calls all the same.
@@ -232,15 +236,21 @@ impl Connection {
 
     fn on_ready(&mut self) {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
-        let Phase::Greeting(ready, held) = phase else {
+        let Phase::Greeting(Greeting { ready, held, .. }) = phase else {
             self.phase = phase;
             return;
         };
         self.timers.clear(TimerReason::Start);
+        let hears = ready.declared.iter().any(|hearing| hearing.is_of_server());
         self.phase = Phase::Ready(ready);
         self.set_state(ConnectionState::Ready);
-        for message in held {
-            self.on_message(message, None);
+        for (message, from) in held {
+            self.on_message(message, from);
+        }
+        // Only if something can come on it that anybody hears.
+        if hears {
+            let happened = self.link.listen();
+            self.take_up(happened);
         }
         self.send_waiting();
     }

@@ -463,14 +463,16 @@ impl State {
                 Output::Ask(question, owner, what) => {
                     let waker = match owner {
                         Owner::Call(id) => self.calls.file(id, Step::Ask(question, what)),
-                        Owner::Connection => self.calls.job(Job::Ask(None, question, what)),
+                        Owner::Stream | Owner::Connection => {
+                            self.calls.job(Job::Ask(None, question, what))
+                        }
                     };
                     self.wake.extend(waker);
                 }
                 Output::Withdraw(question, owner) => {
                     let waker = match owner {
                         Owner::Call(id) => self.calls.file(id, Step::Withdrawn(question)),
-                        Owner::Connection => self.calls.withdraw(question),
+                        Owner::Stream | Owner::Connection => self.calls.withdraw(question),
                     };
                     self.wake.extend(waker);
                 }

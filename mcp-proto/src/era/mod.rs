@@ -11,11 +11,16 @@ pub(crate) use answers::{Agreed, Answered};
 pub(crate) use http::backoff;
 
 use crate::error::{Attempt, Incompatible};
+use crate::interface::Hearing;
+use crate::transport::Origin;
 use crate::wire::jsonrpc::Message;
 use crate::{Era, EraChoice, ErrorKind, ProtocolVersion, TransportError};
 
 /// How many bytes of messages are held until the era is known.
 const MAX_HELD_BYTES: usize = 1024 * 1024;
+
+/// A message that waits until the era is known, and the request whose exchange brought it.
+pub(crate) type Held = (Message, Option<Origin>);
 
 /// A start in progress.
 #[derive(Debug)]
@@ -31,9 +36,11 @@ pub(crate) struct Start {
     offered: Option<ProtocolVersion>,
     /// `initialize` was refused and sent once more with another version.
     initialize_retried: bool,
-    held: VecDeque<Message>,
+    held: VecDeque<Held>,
     held_bytes: usize,
     max_held: usize,
+    /// What was declared in it.
+    pub(crate) declared: Vec<Hearing>,
     /// The version that `initialize` was sent with last.
     greeted_with: Option<ProtocolVersion>,
     /// Over HTTP: how transient failures are met.
@@ -88,6 +95,7 @@ impl Start {
             held: VecDeque::new(),
             held_bytes: 0,
             max_held,
+            declared: Vec::new(),
             greeted_with: None,
             retries: retries.map(http::Retries::new),
         }
@@ -296,7 +304,7 @@ impl Start {
     }
 
     /// Keeps a request of the server's until the era is known. `false` when there is no room.
-    pub(crate) fn hold(&mut self, message: Message) -> bool {
+    pub(crate) fn hold(&mut self, message: Message, from: Option<Origin>) -> bool {
         let bytes = match &message {
             Message::Request { id, method, params } => {
                 id.len() + method.len() + params.as_ref().map_or(0, crate::Raw::len)
@@ -307,12 +315,12 @@ impl Start {
             return false;
         }
         self.held_bytes += bytes;
-        self.held.push_back(message);
+        self.held.push_back((message, from));
         true
     }
 
     /// What was held, to be looked at again.
-    pub(crate) fn take_held(&mut self) -> VecDeque<Message> {
+    pub(crate) fn take_held(&mut self) -> VecDeque<Held> {
         self.held_bytes = 0;
         std::mem::take(&mut self.held)
     }

@@ -124,14 +124,15 @@ pub struct HttpRequest {
 }
 
 impl std::fmt::Debug for HttpRequest {
-    /// Values of headers and bodies may be secret: only names and the size are shown.
+    /// Values of headers, bodies and the query of the address may be secret: only names and the
+    /// size are shown.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         write!(
             f,
             "HttpRequest({:?} {} {names:?}, {} bytes)",
             self.method,
-            self.url,
+            crate::config::mask_url(&self.url),
             self.body.len()
         )
     }

@@ -150,6 +150,8 @@ pub enum StdioOutput {
 pub enum Owner {
     /// A call: its own thread or task answers.
     Call(CallId),
+    /// The stream of what a legacy server says by itself. It lives long.
+    Stream,
     /// The connection itself.
     Connection,
 }
@@ -253,6 +255,13 @@ pub enum Hearing {
     RequestMeta,
     /// [`Question::Elicit`].
     Elicitation,
+}
+
+impl Hearing {
+    /// Whether it is something that a legacy server may come with by itself.
+    pub(crate) fn is_of_server(self) -> bool {
+        matches!(self, Hearing::Elicitation)
+    }
 }
 
 /// The state of a connection, as its host sees it.

@@ -5,7 +5,8 @@
 //! `{"at":[mono,unix],"out":…}`, in the order in which they happened; times are nanoseconds. Since
 //! an input is the only thing that changes a connection, [`replay`] is a loop over the lines.
 //!
-//! Values of environment variables and of configured headers are masked, and so are session ids.
+//! Values of environment variables and of configured headers are masked, and so are session ids and
+//! the queries of addresses.
 //! **Tool arguments and results are readable**, as is everything else that a server says; the
 //! header says so too.
 
@@ -106,7 +107,7 @@ impl Recorder {
             warning: WARNING.into(),
             masked: vec![
                 "values of environment variables".into(),
-                "values of configured headers, and session ids".into(),
+                "queries of addresses, values of configured headers, and session ids".into(),
             ],
             id_key: base64::prelude::BASE64_STANDARD.encode(derive(seed, "ids")),
             at: now.into(),
@@ -177,6 +178,8 @@ fn answer_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
         let is = |secret: &str| name.eq_ignore_ascii_case(secret);
         let value = if is("mcp-session-id") {
             if is_session_id(value.trim()) { MASK } else { "" }
+        } else if is("location") {
+            return (name.clone(), crate::config::mask_url(value));
         } else if is("set-cookie") || is("authorization") {
             MASK
         } else {

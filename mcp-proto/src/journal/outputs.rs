@@ -44,7 +44,7 @@ fn http(output: &HttpOutput) -> Value {
     match output {
         HttpOutput::Send(request) => json!({
             "send": request.method,
-            "url": request.url,
+            "url": crate::config::mask_url(&request.url),
             "headers": super::request_headers(&request.headers),
             "body": text(&String::from_utf8_lossy(&request.body)),
         }),

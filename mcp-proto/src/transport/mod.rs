@@ -94,8 +94,10 @@ pub(crate) enum Happening {
     Delivered(Result<(), Failure>),
     /// The server does not know the session any more.
     SessionLost,
-    /// Wait for the server to take what this exchange carries.
-    AwaitTaken(ExchangeId),
+    /// An exchange is to get on within this time; within the time of a call, if none is said.
+    Await(ExchangeId, Option<Duration>),
+    /// Open the stream of what the server says by itself again after this pause.
+    AwaitStream(Duration),
     /// The exchange has ended.
     Ended(ExchangeId),
     /// Wait for the other signs of the end.
@@ -278,11 +280,27 @@ impl Link {
         }
     }
 
-    /// The server has not taken a notification or an answer in time.
-    pub(crate) fn not_taken(&mut self, id: ExchangeId) -> Vec<Happening> {
+    /// An exchange has not got on in its time.
+    pub(crate) fn overdue(&mut self, id: ExchangeId) -> Vec<Happening> {
         match self {
             Link::Stdio(_) => Vec::new(),
-            Link::Http(http) => http.not_taken(id),
+            Link::Http(http) => http.overdue(id),
+        }
+    }
+
+    /// Somebody can hear what a legacy server says by itself.
+    pub(crate) fn listen(&mut self) -> Vec<Happening> {
+        match self {
+            Link::Stdio(_) => Vec::new(),
+            Link::Http(http) => http.listen(),
+        }
+    }
+
+    /// The pause after which it is listened to again is over.
+    pub(crate) fn listen_again(&mut self) -> Vec<Happening> {
+        match self {
+            Link::Stdio(_) => Vec::new(),
+            Link::Http(http) => http.listen_again(),
         }
     }
 

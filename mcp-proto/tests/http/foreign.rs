@@ -35,7 +35,7 @@ fn an_error_belongs_to_the_post_that_it_comes_on() {
             for id in ["null", "\"server-error\"", "0", "-1", "\"\"", "999", "1.5", &taken] {
                 let call = bench.begin(tool("x", json!({})));
                 let post = bench.expect("tools/call");
-                let error = r#"{"code":-32600,"message":"Bad Request: Missing session ID"}"#;
+                let error = r#"{"code":-32600,"message":"Bad Request: nobody knows why"}"#;
                 let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
                 send(bench, &post, way, &message);
                 let error = bench.error(&call);

@@ -2,7 +2,7 @@
 //! of these tests replays its own; these look into it.
 
 use mcp_proto::op::{Connect, ListTools};
-use mcp_proto::{Input, journal};
+use mcp_proto::{Input, Target, journal};
 use serde_json::json;
 
 use crate::support::*;
@@ -63,4 +63,60 @@ fn masked_sessions_behave_as_they_were() {
             bench.done(&late).unwrap();
         }
     }
+}
+
+/// M-UNTR-19: keys that servers want in the query of their address are shown nowhere, and what is
+/// redirected replays all the same.
+#[test]
+fn queries_are_not_written_down() {
+    let mut target = target();
+    target.url = String::from("http://server.test/mcp?key=secret-1&b=2");
+    assert!(!format!("{target:?}").contains("secret"));
+    let mut bench = Bench::new(config(), target);
+    let call = bench.begin(Connect);
+    bench.speak_modern();
+    bench.done(&call).unwrap();
+    for location in ["?key=secret-2", "/a//b:c?secret-3#x", "#y", "http://secret-4@server.test/?a"]
+    {
+        let list = bench.begin(ListTools);
+        let post = bench.expect("tools/list");
+        assert_eq!(post.request.url, "http://server.test/mcp?key=secret-1&b=2");
+        assert!(!format!("{:?}", post.request).contains("secret"));
+        bench.whole(&post, 307, &[("location", location)], b"");
+        if location.contains("secret-4") {
+            let error = bench.error(&list).to_string();
+            assert!(!error.contains("secret") && error.contains("server.test"), "{error}");
+            continue;
+        }
+        let post = bench.expect("tools/list");
+        assert_eq!(
+            post.request.url.contains("secret"),
+            location.contains("secret") || location == "#y"
+        );
+        bench.completes(&post, json!({ "tools": [] }));
+        bench.done(&list).unwrap();
+    }
+    let text = String::from_utf8(bench.connection.take_journal()).unwrap();
+    assert!(!text.contains("secret"), "{text}");
+    assert!(text.contains("http://server.test/mcp?masked"));
+    journal::replay(&text).unwrap();
+    bench.replayed = true;
+}
+
+/// M-UNTR-19, M-CONN-20: neither are they in what says that an address is none.
+#[test]
+fn addresses_that_are_refused_show_no_secrets() {
+    for url in [
+        "ftp://server.test/?secret",
+        "http://?secret",
+        "http://user:secret@server.test/mcp?secret",
+        "http://server.test/sse?secret",
+    ] {
+        let mut target = target();
+        target.url = String::from(url);
+        let told = Target::http(target).unwrap_err().to_string();
+        assert!(!told.contains("secret"), "{told}");
+    }
+    let named = Target::parse("http://server.test/mcp?secret").unwrap();
+    assert_eq!(named.label(), "http://server.test/mcp?masked");
 }

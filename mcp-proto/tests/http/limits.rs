@@ -198,3 +198,53 @@ fn a_timeout_tells_what_was_skipped() {
     assert!(text.contains("2 event(s)") && text.contains("too long"), "{text}");
     assert!(!text.contains("stdout") && !text.contains("hello"), "{text}");
 }
+
+/// M-UNTR-02, M-ERR-02: an error answer whose body does not end is waited for two seconds, and none
+/// that is larger than 64 KiB or has said what it has to say.
+#[test]
+fn the_body_of_an_error_is_not_waited_for() {
+    let refused = |post: &Posted| refusal(post, -32004);
+    for status in [400, 422, 500] {
+        in_both_eras(|bench| {
+            let (call, post, list, list_post) = two(bench);
+            // A body that comes byte by byte has no more time.
+            bench.head(&post, status, JSON);
+            bench.advance(Duration::from_millis(1999));
+            bench.body(&post, refused(&post).as_bytes());
+            assert!(bench.is_pending(&call));
+            bench.advance(Duration::from_millis(1));
+            let error = bench.error(&call);
+            if status == 500 {
+                assert!(error.to_string().contains("HTTP status 500"), "{error}");
+            } else {
+                assert_eq!(error.server_error().map(|error| error.code), Some(-32004), "{error}");
+            }
+            assert!(!bench.watch.is_open(post.exchange));
+            bench.completes(&list_post, json!({ "tools": [] }));
+            bench.done(&list).unwrap();
+            bench.quiet();
+        });
+    }
+    in_both_eras(|bench| {
+        let (call, post, ..) = two(bench);
+        bench.head(&post, 400, &[("content-type", "text/plain")]);
+        bench.body(&post, &[b'x'; 64 * 1024 - 1]);
+        assert!(bench.is_pending(&call));
+        bench.body(&post, b"x");
+        let error = bench.error(&call);
+        assert!(error.to_string().contains("HTTP status 400: xxx"), "{error}");
+        assert!(!bench.watch.is_open(post.exchange));
+    });
+    in_both_eras(|bench| {
+        for split in [Split::Whole, Split::Bytes] {
+            bench.split = split;
+            let call = bench.begin(tool("x", json!({})));
+            let post = bench.expect("tools/call");
+            bench.head(&post, 400, SSE);
+            bench.body(&post, format!(": a\n\nid: 1\n\n{}", event(&refused(&post))).as_bytes());
+            let error = bench.error(&call);
+            assert_eq!(error.server_error().map(|error| error.code), Some(-32004), "{error}");
+            assert!(!bench.watch.is_open(post.exchange));
+        }
+    });
+}

@@ -20,4 +20,5 @@ mod redirects;
 mod requests;
 mod sessions;
 mod splits;
+mod stream;
 mod time;

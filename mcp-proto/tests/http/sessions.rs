@@ -327,3 +327,53 @@ fn calls_end_when_no_new_session_can_be_begun() {
     let post = bench.expect("tools/list");
     lists(&mut bench, &list, &post);
 }
+
+/// M-SESS-07, M-RTRY-08: deployed servers say with 400 that a session is gone. What they say about a
+/// request of their own knowledge, under its id, is another matter.
+#[test]
+fn a_session_is_lost_with_400_as_well() {
+    let said = |id: &str, code: i64, text: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{text}"}}}}"#)
+    };
+    for body in [
+        said("null", -32000, "Bad Request: No valid session ID provided"),
+        said("\"server-error\"", -32600, "Bad Request: Invalid session"),
+        said("null", -32000, "Bad Request: Server not initialized"),
+        String::from("Unknown Session"),
+    ] {
+        let mut bench = Bench::legacy();
+        let (list, post) = listing(&mut bench);
+        let (called, called_post) = calling(&mut bench);
+        bench.says(&post, 400, &body);
+        bench.says(&called_post, 400, &body);
+        assert!(is_gone(bench.error(&called).kind()), "{body}");
+        bench.greet("2025-11-25", Some("session-2"));
+        let again = bench.expect("tools/list");
+        assert_eq!(session(&again), Some("session-2"));
+        lists(&mut bench, &list, &again);
+        assert_eq!(renewals(&bench), 1);
+        bench.quiet();
+    }
+    let mut bench = Bench::legacy();
+    for make in [
+        |post: &Posted| (post.id().to_string(), -32000, "the session of the shop is over"),
+        |_: &Posted| (String::from("null"), -32602, "unknown session"),
+        |_: &Posted| (String::from("null"), -32000, "no"),
+    ] {
+        let (list, post) = listing(&mut bench);
+        let (id, code, text) = make(&post);
+        bench.says(&post, 400, &said(&id, code, text));
+        assert_eq!(bench.error(&list).server_error().map(|error| error.code), Some(code));
+        bench.quiet();
+    }
+    assert_eq!(renewals(&bench), 0);
+    // Who has no session loses none.
+    let mut bench = Bench::cold();
+    let call = bench.begin(Connect);
+    bench.speak_legacy("2025-11-25", None);
+    bench.done(&call).unwrap();
+    let (list, post) = listing(&mut bench);
+    bench.says(&post, 400, &said("null", -32000, "no valid session"));
+    assert_eq!(bench.error(&list).server_error().map(|error| error.code), Some(-32000));
+    bench.quiet();
+}

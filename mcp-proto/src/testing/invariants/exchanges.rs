@@ -63,7 +63,12 @@ impl Invariants {
         self.check(lower, Rule::Messages, || format!("headers of {request:?}"));
         match request.method {
             Method::Post => self.on_post(owner, request),
-            _ => {
+            Method::Get => {
+                let accepts = header(request, "accept") == Some("text/event-stream");
+                let streams = accepts && request.body.is_empty() && owner == Owner::Stream;
+                self.check(streams, Rule::Messages, || format!("{request:?} asks for no stream"));
+            }
+            Method::Delete => {
                 let session = header(request, "mcp-session-id").is_some();
                 let ends = session && request.body.is_empty() && owner == Owner::Connection;
                 self.check(ends, Rule::Messages, || format!("{request:?} ends no session"));
@@ -74,7 +79,7 @@ impl Invariants {
     fn on_post(&mut self, owner: Owner, request: &HttpRequest) {
         let whose = match owner {
             Owner::Call(id) => Whose::Call(id),
-            Owner::Connection => Whose::Nobody,
+            Owner::Stream | Owner::Connection => Whose::Nobody,
         };
         let Some(message) = self.on_message(&request.body, whose) else { return };
         let accept = header(request, "accept").unwrap_or_default();

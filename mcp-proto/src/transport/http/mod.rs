@@ -4,29 +4,33 @@
 //! Each message is an exchange of its own. This file keeps the table of exchanges and decides what
 //! becomes of each; what is sent is written in `request`, what comes is read in `response`.
 
+mod exchange;
 mod inflate;
+mod redirect;
 mod request;
 mod response;
+mod session;
+mod stream;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use url::Url;
 
+use self::exchange::{Carried, Exchange, Phase};
 use self::response::{End, Read, Reader};
+use self::session::Sessions;
+use self::stream::Stream;
 use super::{Failure, Happening, Origin, Outgoing};
-use crate::config::HttpConfig;
+use crate::config::{ERROR_BODY_WAIT, HttpConfig, STREAM_IDLE};
 use crate::interface::{
-    HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest, Method, Owner, ResendReason,
-    Sent, StatusCode,
+    HttpFailure, HttpFailureKind, HttpInput, HttpOutput, Method, Owner, Sent, StatusCode,
 };
 use crate::{Era, ExchangeId, ProtocolVersion};
 
 pub(crate) use self::request::check_header;
 pub(crate) use self::response::header;
 
-/// How often one request follows a redirect.
-const MAX_REDIRECTS: u8 = 5;
 /// How many answers to requests of a server's are on their way at once.
 const MAX_REPLIES: usize = 8;
 /// How long the end of a session may take.
@@ -39,10 +43,8 @@ pub(crate) struct Http {
     limits: Limits,
     next: u64,
     exchanges: BTreeMap<ExchangeId, Exchange>,
-    /// The session that `initialize` opened; it counts once the era is decided.
-    offered: Option<String>,
-    session: Option<Session>,
-    sessions: u64,
+    sessions: Sessions,
+    stream: Stream,
     agreed: Option<(Era, ProtocolVersion)>,
     open: bool,
 }
@@ -50,51 +52,6 @@ pub(crate) struct Http {
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     message: usize,
-}
-
-/// A legacy session. Two of them are told apart by their number: ids are masked in a journal.
-#[derive(Debug)]
-struct Session {
-    number: u64,
-    id: String,
-}
-
-/// One HTTP exchange.
-#[derive(Debug)]
-struct Exchange {
-    carries: Carried,
-    owner: Owner,
-    /// What was sent; its body only until the answer begins.
-    request: HttpRequest,
-    /// The number of the session that the request named.
-    session: Option<u64>,
-    redirects: u8,
-    phase: Phase,
-}
-
-/// What an exchange carries to the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Carried {
-    /// A request with this JSON-RPC id.
-    Request { id: u64, initialize: bool },
-    /// `notifications/initialized`: calls wait until it was taken.
-    Initialized,
-    /// Another notification.
-    Notification,
-    /// The answer to a request of the server's.
-    Reply,
-    /// The end of the session.
-    Delete,
-}
-
-#[derive(Debug)]
-enum Phase {
-    /// Waiting for the head of the answer.
-    Head,
-    /// Reading its body.
-    Body(Box<Reader>),
-    /// Nothing of it is wanted any more; its end is waited for.
-    Over,
 }
 
 impl Http {
@@ -105,9 +62,8 @@ impl Http {
             limits: Limits { message: max_message },
             next: 0,
             exchanges: BTreeMap::new(),
-            offered: None,
-            session: None,
-            sessions: 0,
+            sessions: Sessions::default(),
+            stream: Stream::default(),
             agreed: None,
             open: false,
         }
@@ -122,18 +78,16 @@ impl Http {
         self.forget_session();
     }
 
-    fn forget_session(&mut self) {
-        self.offered = None;
-        self.session = None;
+    fn forget_session(&mut self) -> Option<Happening> {
+        self.sessions.forget();
         self.agreed = None;
+        self.stop_stream()
     }
 
     /// The era is decided: what was agreed on goes into the headers from now on.
     pub(crate) fn agreed(&mut self, era: Era, version: ProtocolVersion) {
         self.agreed = Some((era, version));
-        let offered = self.offered.take().filter(|_| era == Era::Legacy);
-        self.sessions += 1;
-        self.session = offered.map(|id| Session { number: self.sessions, id });
+        self.sessions.settle(era == Era::Legacy);
     }
 
     // What goes out
@@ -142,7 +96,24 @@ impl Http {
         if !self.open {
             return None;
         }
-        let (carries, owner) = match &message {
+        let (carries, owner) = self.carried(&message)?;
+        let initialize = matches!(carries, Carried::Request { initialize: true, .. });
+        // A new session is asked for without the old one.
+        let stopped = if initialize { self.forget_session() } else { None };
+        let session = self.sessions.id(carries == Carried::Reply);
+        let era = if initialize { Some(Era::Legacy) } else { self.agreed.map(|(era, _)| era) };
+        let mut request =
+            request::post(&self.config, &self.endpoint, era, self.version(&message), session);
+        request::standard_headers(&mut request, &message);
+        request.body = message.into_body();
+        let session = self.sessions.number();
+        let sent = self.exchange(Exchange::new(carries, owner, request, session));
+        Some(stopped.into_iter().chain(sent).collect())
+    }
+
+    /// What a message is to an exchange, and whom it serves. `None` when too many replies are out.
+    fn carried(&self, message: &Outgoing<'_>) -> Option<(Carried, Owner)> {
+        Some(match message {
             Outgoing::Request { id, method, owner, .. } => {
                 let initialize = *method == "initialize";
                 (Carried::Request { id: *id, initialize }, *owner)
@@ -151,30 +122,14 @@ impl Http {
                 (Carried::Initialized, Owner::Connection)
             }
             Outgoing::Notification { .. } => (Carried::Notification, Owner::Connection),
-            Outgoing::Reply { .. } => {
-                let replies = self.exchanges.values().filter(|e| e.carries == Carried::Reply);
-                if replies.count() >= MAX_REPLIES {
-                    return None;
-                }
-                (Carried::Reply, Owner::Connection)
-            }
-        };
-        let initialize = matches!(carries, Carried::Request { initialize: true, .. });
-        if initialize {
-            // A new session is asked for without the old one.
-            self.forget_session();
-        }
-        // What a server asks before its answer to `initialize` is complete belongs to the session
-        // that the head of that answer has opened.
-        let offered = self.offered.as_deref().filter(|_| carries == Carried::Reply);
-        let session = self.session.as_ref().map(|session| &*session.id).or(offered);
-        let era = if initialize { Some(Era::Legacy) } else { self.agreed.map(|(era, _)| era) };
-        let mut request =
-            request::post(&self.config, &self.endpoint, era, self.version(&message), session);
-        request::standard_headers(&mut request, &message);
-        request.body = message.into_body();
-        let session = self.session.as_ref().map(|session| session.number);
-        Some(self.exchange(Exchange::new(carries, owner, request, session)))
+            Outgoing::Reply { .. } if self.replies_are_full() => return None,
+            Outgoing::Reply { .. } => (Carried::Reply, Owner::Connection),
+        })
+    }
+
+    fn replies_are_full(&self) -> bool {
+        let replies = self.exchanges.values().filter(|e| e.carries == Carried::Reply);
+        replies.count() >= MAX_REPLIES
     }
 
     /// The version that a message is sent under: its own, before one is agreed on.
@@ -194,8 +149,13 @@ impl Http {
         let id = ExchangeId::new(self.next);
         let send = HttpOutput::Send(Box::new(exchange.request.clone()));
         let mut all = vec![Happening::Http(id, exchange.owner, send)];
-        if !matches!(exchange.carries, Carried::Request { .. } | Carried::Delete) {
-            all.push(Happening::AwaitTaken(id));
+        match exchange.carries {
+            Carried::Request { .. } | Carried::Delete => {}
+            Carried::Stream => {
+                self.stream.moves_to(id);
+                all.push(Happening::Await(id, Some(STREAM_IDLE)));
+            }
+            _ => all.push(Happening::Await(id, None)),
         }
         self.exchanges.insert(id, exchange);
         all
@@ -212,10 +172,8 @@ impl Http {
     }
 
     fn finish(&mut self, request: u64, how: HttpOutput) -> Option<Happening> {
-        let (id, exchange) = self.exchanges.iter_mut().find(|(_, exchange)| {
-            matches!(exchange.carries, Carried::Request { id, .. } if id == request)
-                && !matches!(exchange.phase, Phase::Over)
-        })?;
+        let (id, exchange) =
+            self.exchanges.iter_mut().find(|(_, it)| it.asks(request) && !it.is_over())?;
         exchange.phase = Phase::Over;
         Some(Happening::Http(*id, exchange.owner, how))
     }
@@ -227,13 +185,13 @@ impl Http {
         }
         self.open = false;
         let mut all = self.abort_all();
-        let session = self.session.take().map(|session| session.id).or(self.offered.take());
-        if let Some(session) = session {
+        if let Some(session) = self.sessions.take() {
             let version = self.agreed.map(|(_, version)| version);
             let (era, session) = (Some(Era::Legacy), Some(&*session));
-            let mut request = request::post(&self.config, &self.endpoint, era, version, session);
-            request.method = Method::Delete;
-            request.headers.retain(|(name, _)| name != "content-type");
+            let request = request::bodiless(
+                Method::Delete,
+                request::post(&self.config, &self.endpoint, era, version, session),
+            );
             let (carries, owner) = (Carried::Delete, Owner::Connection);
             all.extend(self.exchange(Exchange::new(carries, owner, request, None)));
             all.push(Happening::AwaitGrace(DELETE_WAIT));
@@ -251,7 +209,8 @@ impl Http {
     }
 
     fn abort_all(&mut self) -> Vec<Happening> {
-        let open = |(_, exchange): &(_, &mut Exchange)| !matches!(exchange.phase, Phase::Over);
+        self.stream = Stream::Off;
+        let open = |(_, exchange): &(_, &mut Exchange)| !exchange.is_over();
         let abort = |(id, exchange): (&ExchangeId, &mut Exchange)| {
             exchange.phase = Phase::Over;
             Happening::Http(*id, exchange.owner, HttpOutput::Abort)
@@ -259,11 +218,19 @@ impl Http {
         self.exchanges.iter_mut().filter(open).map(abort).collect()
     }
 
-    /// A notification or an answer was not taken in time.
-    pub(crate) fn not_taken(&mut self, id: ExchangeId) -> Vec<Happening> {
-        let failure =
-            HttpFailure::new(HttpFailureKind::Aborted, Sent::Some, false, "it took too long");
-        self.give_up(id, Failure::Exchange(failure))
+    /// An exchange has not got on in its time.
+    pub(crate) fn overdue(&mut self, id: ExchangeId) -> Vec<Happening> {
+        let Some(exchange) = self.exchanges.get(&id) else { return Vec::new() };
+        match (&exchange.carries, &exchange.phase) {
+            (_, Phase::Over) => Vec::new(),
+            // The body of an error answer does not end: what has come of it counts.
+            (Carried::Request { .. }, _) => self.enough(id),
+            _ => {
+                let words = "it took too long";
+                let failure = HttpFailure::new(HttpFailureKind::Aborted, Sent::Some, false, words);
+                self.give_up(id, Failure::Exchange(failure))
+            }
+        }
     }
 
     /// How many exchanges there are, how many of them carry answers to the server, and how many
@@ -291,8 +258,12 @@ impl Http {
     pub(crate) fn read(&mut self, id: ExchangeId, bytes: &mut &[u8]) -> Option<Vec<Happening>> {
         let exchange = self.exchanges.get_mut(&id)?;
         let Phase::Body(reader) = &mut exchange.phase else { return None };
-        let read = reader.read(bytes)?;
-        Some(self.on_read(id, read))
+        let read = reader.read(bytes);
+        if exchange.carries == Carried::Stream {
+            let heard = reader.heard();
+            self.stream_heard(id, heard);
+        }
+        read.map(|read| self.on_read(id, read))
     }
 
     /// Takes what happened to an exchange, but for bytes.
@@ -350,7 +321,22 @@ impl Http {
                 vec![Happening::Bad { why, bytes, answers: own_answer(answers, from) }]
             }
             Read::Failed(failure) => self.give_up(id, failure),
+            Read::Enough => self.enough(id),
         }
+    }
+
+    /// What has come of a body decides, and the rest of it is not wanted.
+    fn enough(&mut self, id: ExchangeId) -> Vec<Happening> {
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
+        let owner = exchange.owner;
+        let Phase::Body(reader) = std::mem::replace(&mut exchange.phase, Phase::Over) else {
+            return Vec::new();
+        };
+        let mut all = vec![Happening::Http(id, owner, HttpOutput::Abort)];
+        for read in reader.end(End::Complete) {
+            all.extend(self.on_read(id, read));
+        }
+        all
     }
 
     /// The exchange brings nothing more that counts. If the performer is not done with it, it is
@@ -358,7 +344,7 @@ impl Http {
     fn give_up(&mut self, id: ExchangeId, failure: Failure) -> Vec<Happening> {
         let mut all = self.tell(id, failure);
         let exchange = self.exchanges.get_mut(&id);
-        if let Some(exchange) = exchange.filter(|it| !matches!(it.phase, Phase::Over)) {
+        if let Some(exchange) = exchange.filter(|it| !it.is_over()) {
             exchange.phase = Phase::Over;
             all.push(Happening::Http(id, exchange.owner, HttpOutput::Abort));
         }
@@ -369,11 +355,12 @@ impl Http {
     fn tell(&mut self, id: ExchangeId, failure: Failure) -> Vec<Happening> {
         let Some(exchange) = self.exchanges.get(&id) else { return Vec::new() };
         // Others who notice that it is gone find a new session already, or one that begins.
-        let current = self.session.as_ref().map(|session| session.number);
+        let current = self.sessions.number();
         let lost = matches!(failure, Failure::SessionGone) && exchange.session == current;
         let told = match exchange.carries {
             Carried::Request { id, .. } => Happening::Failed(id, failure),
             Carried::Initialized => Happening::Delivered(Err(failure)),
+            Carried::Stream => return self.stream_fails(id, &failure),
             _ => return Vec::new(),
         };
         let lost = lost.then_some(Happening::SessionLost);
@@ -394,15 +381,17 @@ impl Http {
         match exchange.carries {
             Carried::Request { initialize, .. } => {
                 if initialize && status.is_success() {
-                    self.offered = response::session(headers);
+                    self.sessions.offer(response::session(headers));
                 }
                 let session = exchange.session.is_some();
                 match Reader::new(status, headers, session, self.limits.message) {
                     Ok(reader) => exchange.phase = Phase::Body(Box::new(reader)),
                     Err(failure) => return self.give_up(id, failure),
                 }
-                Vec::new()
+                let hurry = Happening::Await(id, Some(ERROR_BODY_WAIT));
+                (!status.is_success()).then_some(hurry).into_iter().collect()
             }
+            Carried::Stream => self.on_stream_head(id, status, headers),
             // Any success will do, and any body is ignored: deployed servers send all kinds.
             Carried::Initialized | Carried::Notification | Carried::Reply | Carried::Delete => {
                 let told = (exchange.carries == Carried::Initialized).then(|| {
@@ -416,53 +405,10 @@ impl Http {
             }
         }
     }
-
-    /// Only a redirect that keeps method and body is followed, and only within the origin: neither
-    /// headers nor arguments go to anyone else.
-    fn on_redirect(
-        &mut self,
-        id: ExchangeId,
-        status: StatusCode,
-        headers: &[(String, String)],
-    ) -> Vec<Happening> {
-        let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
-        let location = response::header(headers, "location").unwrap_or_default();
-        let follows = matches!(status.0, 307 | 308) && exchange.redirects < MAX_REDIRECTS;
-        let Some(url) = follows.then(|| within(&exchange.request.url, location)).flatten() else {
-            let to = crate::text::excerpt(location);
-            return self.give_up(id, Failure::Redirect { status: status.0, to });
-        };
-        let (carries, owner) = (exchange.carries.clone(), exchange.owner);
-        let request = HttpRequest { url, ..exchange.request.clone() };
-        let mut next = Exchange::new(carries.clone(), owner, request, exchange.session);
-        next.redirects = exchange.redirects + 1;
-        exchange.phase = Phase::Over;
-        let mut all = vec![Happening::Http(id, owner, HttpOutput::Release)];
-        if let Carried::Request { id, .. } = carries {
-            all.push(Happening::Resent(id, ResendReason::Redirect));
-        }
-        all.extend(self.exchange(next));
-        all
-    }
-}
-
-impl Exchange {
-    fn new(carries: Carried, owner: Owner, request: HttpRequest, session: Option<u64>) -> Self {
-        Exchange { carries, owner, request, session, redirects: 0, phase: Phase::Head }
-    }
 }
 
 /// What a message answers that came on the exchange of a request: that request, if anything. Which
 /// id it names is no matter.
 pub(crate) fn own_answer(answers: Option<u64>, from: Option<Origin>) -> Option<u64> {
     answers.map(|named| from.map_or(named, |from| from.request))
-}
-
-/// Where a redirect leads, if that is within the origin.
-fn within(url: &str, location: &str) -> Option<String> {
-    let base = Url::parse(url).ok()?;
-    let mut target = base.join(location).ok().filter(|_| !location.is_empty())?;
-    target.set_fragment(None);
-    let anonymous = target.username().is_empty() && target.password().is_none();
-    (anonymous && target.origin() == base.origin()).then(|| String::from(target))
 }

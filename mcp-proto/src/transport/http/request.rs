@@ -76,6 +76,16 @@ pub(super) fn post(
     HttpRequest { method: Method::Post, url: endpoint.to_string(), headers: all, body: Vec::new() }
 }
 
+/// The same without a body: what ends a session, or asks for its stream.
+pub(super) fn bodiless(method: Method, mut request: HttpRequest) -> HttpRequest {
+    request.headers.retain(|(name, _)| name != "content-type");
+    if method == Method::Get {
+        let accept = request.headers.iter_mut().filter(|(name, _)| name == "accept");
+        accept.for_each(|(_, value)| *value = String::from("text/event-stream"));
+    }
+    HttpRequest { method, ..request }
+}
+
 /// The headers that mirror a modern request (2026-07-28: "Standard Request Headers"). A legacy
 /// server does not know them, and they do no harm there, but they are not sent.
 pub(super) fn standard_headers(request: &mut HttpRequest, message: &Outgoing<'_>) {

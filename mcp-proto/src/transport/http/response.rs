@@ -1,12 +1,14 @@
 //! What comes back: bodies of every kind, bounded and read as they come in.
 
+use std::time::Duration;
+
 use super::super::Failure;
 use super::inflate::Inflate;
 use crate::event::SkipReason;
 use crate::interface::StatusCode;
 use crate::wire::id_scan::answered_by;
 use crate::wire::jsonrpc::{self, Message};
-use crate::wire::sse::{SseData, SseDecoder};
+use crate::wire::sse::{SseData, SseDecoder, SseEvent};
 use crate::wire::{BOM, headers};
 
 /// How much of the body of an error answer is read.
@@ -24,14 +26,24 @@ pub(super) struct Reader {
     coding: Coding,
 }
 
+/// What the events of a stream have said besides their data, since the last look at it.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// The id from which the stream can go on; an empty one means none.
+    pub(super) id: Option<String>,
+    pub(super) retry: Option<Duration>,
+    /// Something of use came.
+    pub(super) message: bool,
+}
+
 #[derive(Debug)]
 enum Content {
     /// One JSON message, or a body of a kind that nobody has named.
     Whole { body: Vec<u8>, named: Option<String> },
     /// An event stream.
-    Events(Box<SseDecoder>),
-    /// The body of an error answer, which may be an event stream.
-    Error { body: Vec<u8>, events: bool },
+    Events(Box<SseDecoder>, Heard),
+    /// The body of an error answer, or the first message of it if it is an event stream.
+    Error { body: Vec<u8>, events: Option<Box<SseDecoder>> },
 }
 
 /// How the body is coded.
@@ -55,6 +67,8 @@ pub(super) enum Read {
     },
     /// There is nothing of use in it, or nothing more.
     Failed(Failure),
+    /// What has come decides, whatever follows.
+    Enough,
 }
 
 /// How a body has come to its end.
@@ -89,9 +103,10 @@ impl Reader {
         let kind = header(all, "content-type");
         let events = kind.is_some_and(|kind| headers::is_media_type(kind, "text/event-stream"));
         let content = if !status.is_success() {
+            let events = events.then(|| Box::new(SseDecoder::new(MAX_ERROR_BODY)));
             Content::Error { body: Vec::new(), events }
         } else if events {
-            Content::Events(Box::new(SseDecoder::new(limit)))
+            Content::Events(Box::new(SseDecoder::new(limit)), Heard::default())
         } else {
             let json = kind.is_some_and(|kind| headers::is_media_type(kind, "application/json"));
             let named = kind.filter(|kind| !json && !kind.is_empty()).map(crate::text::excerpt);
@@ -116,12 +131,20 @@ impl Reader {
     pub(super) fn held(&self) -> usize {
         match &self.content {
             Content::Whole { body, .. } | Content::Error { body, .. } => body.len(),
-            Content::Events(decoder) => decoder.held(),
+            Content::Events(decoder, _) => decoder.held(),
         }
     }
 
     pub(super) fn is_stream(&self) -> bool {
-        matches!(self.content, Content::Events(_))
+        matches!(self.content, Content::Events(..))
+    }
+
+    /// What the events have said since the last look.
+    pub(super) fn heard(&mut self) -> Heard {
+        match &mut self.content {
+            Content::Events(_, heard) => std::mem::take(heard),
+            _ => Heard::default(),
+        }
     }
 
     /// Takes bytes from the front of `input` until they bring something. `None` when all were taken.
@@ -159,7 +182,7 @@ impl Reader {
             all.extend(std::iter::from_fn(|| self.content.take(&mut rest, self.limit)));
         }
         match self.content {
-            Content::Events(mut decoder) => {
+            Content::Events(mut decoder, _) => {
                 // A last event without its blank line is no event; but if it is the answer, it is.
                 let last = decoder.finish().map(|event| event.data);
                 if let Some(SseData::Text(text)) = last.filter(is_answer) {
@@ -171,7 +194,12 @@ impl Reader {
             Content::Whole { .. } if !complete => all.push(unusable("a gzip body that is cut off")),
             Content::Whole { body, named } => all.extend(whole(body, named.as_deref())),
             Content::Error { body, events } => {
-                let body = if events { first_event(&body) } else { body };
+                let body = match events.and_then(|mut decoder| decoder.finish()) {
+                    Some(SseEvent { data: SseData::Text(text), .. }) if body.is_empty() => {
+                        text.into_bytes()
+                    }
+                    _ => body,
+                };
                 all.push(error_answer(self.status, self.session, self.challenge, &body));
             }
         }
@@ -183,18 +211,6 @@ fn is_answer(data: &SseData) -> bool {
     let SseData::Text(text) = data else { return false };
     let answers = |message: &Message| matches!(message, Message::Response { .. });
     jsonrpc::read(text.clone()).is_ok_and(|read| read.messages.iter().any(answers))
-}
-
-/// The data of the first event that carries a message.
-fn first_event(mut body: &[u8]) -> Vec<u8> {
-    let mut decoder = SseDecoder::new(MAX_ERROR_BODY);
-    let mut events = std::iter::from_fn(|| decoder.decode(&mut body).or_else(|| decoder.finish()));
-    events
-        .find_map(|event| match event.data {
-            SseData::Text(ref text) if event.is_message() => Some(text.clone().into_bytes()),
-            _ => None,
-        })
-        .unwrap_or_default()
 }
 
 fn unusable(what: impl Into<String>) -> Read {
@@ -235,8 +251,7 @@ fn whole(mut body: Vec<u8>, named: Option<&str>) -> Vec<Read> {
 fn error_answer(status: StatusCode, session: bool, challenge: Option<String>, body: &[u8]) -> Read {
     let text = String::from_utf8_lossy(body);
     let own = jsonrpc::error_code(&text);
-    // A live endpoint that does not know the method says so; otherwise the session is gone.
-    if status.0 == 404 && session && own != Some(-32601) {
+    if session && super::session::is_gone(status, &text) {
         return Read::Failed(Failure::SessionGone);
     }
     let speaks = matches!(status.0, 400..=499) && !matches!(status.0, 401 | 403);
@@ -251,9 +266,13 @@ impl Content {
     /// Takes bytes from the front of `input` until they bring something.
     fn take(&mut self, input: &mut &[u8], limit: usize) -> Option<Read> {
         match self {
-            Content::Events(decoder) => loop {
+            Content::Events(decoder, heard) => loop {
                 let event = decoder.decode(input)?;
-                if !event.is_message() {
+                let message = event.is_message();
+                heard.id = event.id.or(heard.id.take());
+                heard.retry = event.retry.or(heard.retry);
+                heard.message |= message && event.data != SseData::None;
+                if !message {
                     continue;
                 }
                 match event.data {
@@ -273,12 +292,23 @@ impl Content {
                 body.extend_from_slice(bytes);
                 None
             }
-            Content::Error { body, .. } => {
+            Content::Error { body, events: None } => {
                 let bytes = std::mem::take(input);
                 let room = MAX_ERROR_BODY.saturating_sub(body.len());
                 body.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-                None
+                (bytes.len() >= room).then_some(Read::Enough)
             }
+            Content::Error { body, events: Some(decoder) } => loop {
+                let event = decoder.decode(input)?;
+                match event.data {
+                    SseData::Text(ref text) if event.is_message() => {
+                        *body = text.clone().into_bytes();
+                        return Some(Read::Enough);
+                    }
+                    SseData::Bad { .. } => return Some(Read::Enough),
+                    _ => {}
+                }
+            },
         }
     }
 }

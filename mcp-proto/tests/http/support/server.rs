@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mcp_proto::op::Connect;
-use mcp_proto::{ConnectionConfig, Era};
+use mcp_proto::{ConnectionConfig, Era, Hearing, Method};
 use serde_json::{Value, json};
 
 use super::bench::{Bench, config, target};
@@ -115,6 +115,16 @@ impl Bench {
         self.welcome(&initialize, version, session);
         let notification = self.expect(INITIALIZED);
         self.accepts(&notification);
+        if self.connection.config().hears.contains(&Hearing::Elicitation) {
+            self.offers_no_stream();
+        }
+    }
+
+    /// Refuses to open a stream for what belongs to no answer, as most servers do.
+    pub(crate) fn offers_no_stream(&mut self) {
+        let get = self.next_post();
+        assert_eq!(get.request.method, Method::Get);
+        self.whole(&get, 405, &[], b"");
     }
 
     /// Answers `initialize`.

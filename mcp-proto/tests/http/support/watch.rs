@@ -26,6 +26,8 @@ pub(crate) struct Watch {
     sent: BTreeMap<u64, Vec<u8>>,
     tool_calls: BTreeMap<CallId, u32>,
     resends: BTreeMap<CallId, Vec<ResendReason>>,
+    /// The stream that was opened last.
+    stream: Option<ExchangeId>,
     closed: bool,
 }
 
@@ -76,6 +78,12 @@ impl Watch {
     /// Whether a head has come.
     pub(crate) fn was_answered(&self, id: ExchangeId) -> bool {
         self.exchanges.get(&id).is_some_and(|exchange| exchange.answered)
+    }
+
+    /// Whether a stream is open, or being opened, that the performer has not been told to end.
+    fn streams(&self) -> bool {
+        let open = self.stream.and_then(|id| self.exchanges.get(&id));
+        open.is_some_and(|exchange| !exchange.told)
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -159,10 +167,18 @@ impl Watch {
             assert_eq!(*name, name.to_ascii_lowercase());
         }
         assert!(post.header("accept").unwrap().contains("text/event-stream"));
-        assert!(post.header("accept").unwrap().contains("application/json"));
         self.check_configured(post);
         match post.request.method {
-            Method::Post => self.check_message(post),
+            Method::Post => {
+                assert!(post.header("accept").unwrap().contains("application/json"));
+                self.check_message(post);
+            }
+            Method::Get => {
+                assert_eq!(post.owner, Owner::Stream);
+                assert!(!self.streams(), "two streams at once: {}", post.line());
+                assert!(post.request.body.is_empty());
+                self.stream = Some(post.exchange);
+            }
             Method::Delete => {
                 assert!(post.header("mcp-session-id").is_some());
                 assert!(post.request.body.is_empty());
