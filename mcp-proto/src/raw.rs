@@ -25,6 +25,11 @@ impl Raw {
         Raw { message: Arc::new(text), range }
     }
 
+    /// Stands where a text is filled in later.
+    pub(crate) fn nothing() -> Self {
+        Raw::new("")
+    }
+
     /// The JSON text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -100,6 +100,100 @@ macro_rules! mcp_client_methods {
                 $crate::proto::op::CallTool::new(name, arguments.into_arguments()?), options
             }
 
+            /// Lists the prompts of the server, page after page (specification: server/prompts).
+            ///
+            /// # Errors
+            /// As for [`list_tools`](Self::list_tools).
+            fn list_prompts() -> $crate::proto::op::List<$crate::proto::model::Prompt> {
+                $crate::proto::op::ListPrompts
+            }
+
+            /// Gets a prompt with its arguments filled in (specification: server/prompts). They are
+            /// a JSON object of texts, or `()`.
+            ///
+            /// # Errors
+            /// When there is no such prompt, or an argument is missing or no text.
+            fn get_prompt(name: impl Into<String>, arguments: impl $crate::IntoArguments)
+                -> $crate::proto::model::GetPromptResult
+            {
+                $crate::proto::op::GetPrompt::new(name, arguments.into_arguments()?)
+            }
+
+            /// Lists the resources of the server, page after page (specification:
+            /// server/resources).
+            ///
+            /// # Errors
+            /// As for [`list_tools`](Self::list_tools).
+            fn list_resources() -> $crate::proto::op::List<$crate::proto::model::Resource> {
+                $crate::proto::op::ListResources
+            }
+
+            /// Reads one page of the resources: the first, or the one to which the cursor of the
+            /// page before leads.
+            ///
+            /// # Errors
+            /// When the server does not answer with a list, or does not know the cursor.
+            fn list_resources_page(cursor: Option<&str>)
+                -> $crate::proto::op::Page<$crate::proto::model::Resource>
+            {
+                $crate::proto::op::ListResourcesPage::new(cursor.map(String::from))
+            }
+
+            /// Lists the resource templates of the server, page after page (specification:
+            /// server/resources, "Resource Templates").
+            ///
+            /// # Errors
+            /// As for [`list_tools`](Self::list_tools).
+            fn list_resource_templates()
+                -> $crate::proto::op::List<$crate::proto::model::ResourceTemplate>
+            {
+                $crate::proto::op::ListResourceTemplates
+            }
+
+            /// Reads one page of the resource templates. See
+            /// [`list_resources_page`](Self::list_resources_page).
+            ///
+            /// # Errors
+            /// As for [`list_resources_page`](Self::list_resources_page).
+            fn list_resource_templates_page(cursor: Option<&str>)
+                -> $crate::proto::op::Page<$crate::proto::model::ResourceTemplate>
+            {
+                $crate::proto::op::ListResourceTemplatesPage::new(cursor.map(String::from))
+            }
+
+            /// Reads what is at an address (specification: server/resources).
+            ///
+            /// # Errors
+            /// [`ResourceNotFound`](mcp_runtime_common::proto::ErrorKind::ResourceNotFound) when the
+            /// server has no such resource, and any other error of the server's as it is.
+            fn read_resource(uri: impl Into<String>) -> $crate::proto::model::ReadResourceResult {
+                $crate::proto::op::ReadResource::new(uri)
+            }
+
+            /// Asks what an argument of a prompt or of a URI template could be, of which the value
+            /// is the beginning (specification: server/utilities/completion). With arguments that
+            /// are settled already, [`run`](Self::run) a
+            /// [`Complete`](mcp_runtime_common::proto::op::Complete).
+            ///
+            /// # Errors
+            /// When the server does not offer `completions`; then it is not asked.
+            fn complete(
+                reference: $crate::proto::model::CompletionReference,
+                argument: impl Into<String>,
+                value: impl Into<String>
+            ) -> $crate::proto::model::Completion {
+                $crate::proto::op::Complete::new(reference, argument, value)
+            }
+
+            /// Sets how bad a log message has to be for the server to send it (specification:
+            /// server/utilities/logging). A modern server is told with each later request.
+            ///
+            /// # Errors
+            /// When the server does not offer `logging`; then it is not asked.
+            fn set_logging_level(level: $crate::proto::model::LoggingLevel) -> () {
+                $crate::proto::op::SetLoggingLevel(level)
+            }
+
             /// Asks the server whether it is there (2025-11-25: basic/utilities/ping). Modern
             /// servers are asked `server/discover`.
             ///
@@ -121,6 +215,8 @@ macro_rules! mcp_client_methods {
                 $crate::proto::op::CustomRequest::new(method, params)
             }
         }
+
+        $crate::mcp_client_methods! { @batch $async $await }
 
         /// Begins a call without waiting for it.
         ///
@@ -147,6 +243,39 @@ macro_rules! mcp_client_methods {
             }
         }
     )*};
+    // Blocking clients wait in `wait`; a pending call of an async client is a future.
+    (@batch [$($async:tt)?] [$($await:tt)*]) => {
+        /// Calls several tools side by side, each given by its name and its arguments. The results
+        /// are in the order of the calls, and one that fails does not touch the others.
+        ///
+        /// The timeout of each counts from the beginning.
+        pub $($async)? fn call_tools<N, A>(
+            &self,
+            calls: impl IntoIterator<Item = (N, A)>,
+        ) -> Vec<::std::result::Result<
+            $crate::proto::model::CallToolResult,
+            $crate::proto::Error,
+        >>
+        where
+            N: Into<String>,
+            A: $crate::IntoArguments,
+        {
+            let begun: Vec<_> = calls.into_iter().map(|(name, arguments)| {
+                let operation = $crate::proto::op::CallTool::new(name, arguments.into_arguments()?);
+                self.begin(operation)
+            }).collect();
+            let mut results = Vec::with_capacity(begun.len());
+            for call in begun {
+                results.push(match call {
+                    Ok(call) => $crate::mcp_client_methods!(@end call $($await)*),
+                    Err(error) => Err(error),
+                });
+            }
+            results
+        }
+    };
+    (@end $call:ident) => { $call.wait() };
+    (@end $call:ident .await) => { $call.await };
     (@options $options:ty) => { <$options as ::std::default::Default>::default() };
     (@options $options:ty, $given:ident) => { $given };
     (@method [$($async:tt)?] [$($await:tt)*] $(#[$doc:meta])*

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
+use mcp_runtime_common::proto::model::CallToolResult;
 use mcp_runtime_common::proto::op::Ping;
 use mcp_runtime_common::proto::{Error, ErrorKind, Operation, Outcome};
 use mcp_runtime_common::serde_json::{Map, Value, json};
@@ -16,6 +17,20 @@ struct Options(u8);
 
 #[derive(Debug)]
 struct Pending<O>(O);
+
+impl<O: Operation> Pending<O> {
+    fn wait(self) -> Result<O::Output, Error> {
+        Err(Error::validation(self.0.params().unwrap().object.as_str()))
+    }
+}
+
+impl<O: Operation + Unpin> Future for Pending<O> {
+    type Output = Result<O::Output, Error>;
+
+    fn poll(self: std::pin::Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Err(Error::validation(self.0.params().unwrap().object.as_str())))
+    }
+}
 
 /// What was sent: the operation, its parameters, the options.
 #[derive(Debug, Default)]
@@ -97,6 +112,18 @@ fn params() -> Map<String, Value> {
     Map::from_iter([(String::from("k"), json!(1))])
 }
 
+fn calls() -> [(&'static str, Value); 3] {
+    [("a", json!({"a": 1})), ("b", json!(2)), ("c", json!({}))]
+}
+
+/// Each result stands where its call does.
+fn ended(results: Vec<Result<CallToolResult, Error>>) {
+    let texts: Vec<_> = results.iter().map(|it| it.as_ref().unwrap_err().to_string()).collect();
+    assert_eq!(texts[0], r#"{"name":"a","arguments":{"a":1}}"#);
+    assert!(texts[1].contains("not a number"), "{texts:?}");
+    assert_eq!(texts[2], r#"{"name":"c","arguments":{}}"#);
+}
+
 #[test]
 fn blocking_methods_run_their_operations() {
     let client = Blocking::default();
@@ -107,6 +134,7 @@ fn blocking_methods_run_their_operations() {
     assert!(client.request("x/y", params()).is_err());
     assert_eq!(client.0.take(), expected());
     let Pending(Ping) = client.begin(Ping).unwrap();
+    ended(client.call_tools(calls()));
 }
 
 #[test]
@@ -119,6 +147,7 @@ fn async_methods_run_the_same_ones() {
     assert!(ready(client.request("x/y", params())).is_err());
     assert_eq!(client.0.take(), expected());
     let Pending(Ping) = client.begin(Ping).unwrap();
+    ended(ready(client.call_tools(calls())));
 }
 
 #[test]

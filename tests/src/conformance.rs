@@ -78,7 +78,7 @@ fn ask_for_everything(client: &Client) -> Result<(), Failure> {
 /// The schema of one tool is the argument of another, as it came.
 fn echo_a_schema(client: &Client) -> Result<(), Failure> {
     let tools = client.list_tools()?;
-    let tool = tools.tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool");
+    let tool = tools.iter().find(|tool| tool.name == "json_schema_2020_12_tool");
     let schema = tool.ok_or("there is no tool json_schema_2020_12_tool")?.input_schema.as_str();
     let arguments: Value = serde_json::from_str(&format!(r#"{{"schema":{schema}}}"#))?;
     client.call_tool("json_schema_echo", arguments)?;

@@ -56,7 +56,7 @@ fn a_legacy_session_is_ended_with_its_client() {
         let demo = HttpDemo::start(options).unwrap();
         let client = connect(runtime, demo.url());
         assert_eq!(client.server().unwrap().era, Era::Legacy);
-        assert_eq!(client.list_tools().unwrap().tools.len(), 5);
+        assert_eq!(client.list_tools().unwrap().len(), 5);
         client.close();
         let counters = demo.wait_until(|counters| counters.open == 0);
         assert_eq!((counters.sessions, counters.requests("DELETE")), (1, 1), "{runtime:?}");
@@ -106,7 +106,7 @@ fn notifications_may_be_taken_in_any_way() {
                 .rest()
                 .start();
             let client = connect(runtime, server.url());
-            assert_eq!(client.list_tools().unwrap().tools.len(), 5);
+            assert_eq!(client.list_tools().unwrap().len(), 5);
             client.close();
             server.finish().check();
         }

@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Connection;
 use super::calls::{CallState, Step};
+use super::{Connection, request};
 use crate::error::{CloseReason, PaginationFault, PeerError, ServerError};
 use crate::interface::{Output, Owner, ResendReason};
 use crate::wire::{json_trouble, scan};
@@ -117,6 +117,9 @@ impl Connection {
         let Some(reply) = self.reply(pages) else {
             return;
         };
+        if let Some(level) = self.calls.get(id).and_then(|call| call.erased.params.level) {
+            self.level = request::level_meta(level);
+        }
         self.calls.advance(id, Step::Arrived(Box::new(reply)));
         self.end_if_taken(id);
     }

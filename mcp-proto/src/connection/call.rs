@@ -79,7 +79,11 @@ impl Connection {
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
-        let method = match call.erased.spec.wire(ready.info.era) {
+        let spec = call.erased.spec;
+        if !spec.needs.is_empty() && !ready.info.capabilities.has(spec.needs) {
+            return self.end_call(id, ErrorKind::Capability(spec.needs.join(".")));
+        }
+        let method = match spec.wire(ready.info.era) {
             Wire::Request(method) => method,
             Wire::Custom => call.erased.params.method.as_deref().unwrap_or_default(),
             Wire::Local => {
@@ -127,12 +131,14 @@ impl Connection {
             return;
         };
         let request = self.next_request + 1;
-        let mut meta = request::host_meta([
+        let modern = ready.info.era == Era::Modern;
+        let level = modern.then_some(&self.level);
+        let mut meta = request::host_meta(level.into_iter().chain([
             &self.meta,
             &call.request_meta,
             &call.erased.params.meta,
             &call.erased.options.meta,
-        ])
+        ]))
         .into_owned();
         let wanted = call.erased.options.progress;
         let taken = |token: &str| self.calls.by_token(token).is_some();
@@ -148,7 +154,6 @@ impl Connection {
         );
         let method = call.method.clone();
         let name = call.erased.params.name.clone();
-        let modern = ready.info.era == Era::Modern;
         let owner = Owner::Call(id);
         let (name, params) = (name.as_deref(), params.as_str());
         let message =

@@ -69,6 +69,8 @@ pub struct Connection {
     next_call: u64,
     hears: Vec<Hearing>,
     meta: Map<String, Value>,
+    /// How much a modern server is to tell of itself, as members of `_meta`.
+    level: Map<String, Value>,
     timers: Timers,
     outputs: VecDeque<Output>,
     skipped: Skipped,
@@ -187,6 +189,7 @@ impl Connection {
             next_call: 0,
             hears: config.hears.clone(),
             meta: config.meta.clone(),
+            level: Map::new(),
             timers: Timers::default(),
             outputs: VecDeque::new(),
             skipped: Skipped::default(),

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::interface::Hearing;
+use crate::model::LoggingLevel;
 use crate::{ConnectionConfig, Era, ProtocolVersion, meta};
 
 /// What a client declares it can do, from what its host has registered.
@@ -49,6 +50,12 @@ pub(super) fn initialize(
     let info = serde_json::to_value(&config.client_info).unwrap_or_default();
     params.insert(String::from("clientInfo"), info);
     Value::Object(params).to_string()
+}
+
+/// What a modern server is told with each request about how much it is to tell of itself. Legacy
+/// servers are asked once.
+pub(super) fn level_meta(level: LoggingLevel) -> Map<String, Value> {
+    Map::from_iter([(String::from(meta::LOG_LEVEL), Value::from(level.as_str()))])
 }
 
 /// Joins metadata from several places. Later ones win; the protocol's own keys are nobody's to set.

@@ -86,6 +86,14 @@ pub enum ErrorKind {
         /// The name that was asked for.
         name: String,
     },
+    /// The server has no resource at this address.
+    #[error("the server has no resource at {uri:?}: {error}")]
+    ResourceNotFound {
+        /// The address that was asked for.
+        uri: String,
+        /// What the server said.
+        error: Box<ServerError>,
+    },
     /// The server does not offer what the call needs. Nothing was sent.
     #[error("the server does not offer the capability `{0}`")]
     Capability(String),
@@ -145,6 +153,12 @@ impl Error {
         self
     }
 
+    /// The same error, better understood.
+    pub(crate) fn turned(mut self, kind: ErrorKind, outcome: Outcome) -> Self {
+        (self.inner.kind, self.inner.outcome) = (kind, outcome);
+        self
+    }
+
     pub(crate) fn with(mut self, outcome: Outcome) -> Self {
         self.inner.outcome = outcome;
         self
@@ -183,7 +197,7 @@ impl Error {
     #[must_use]
     pub fn server_error(&self) -> Option<&ServerError> {
         match self.kind() {
-            ErrorKind::Server(error) => Some(error),
+            ErrorKind::Server(error) | ErrorKind::ResourceNotFound { error, .. } => Some(error),
             _ => None,
         }
     }

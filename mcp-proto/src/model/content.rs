@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{null_is_default, object};
-use crate::Raw;
+use super::{Icon, ResourceContents, base64, count, null_is_default, object};
 use crate::wire::scan;
+use crate::{Error, Raw};
 
 /// One piece of content.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,7 @@ pub struct TextContent {
     #[serde(default)]
     pub annotations: Option<Annotations>,
     /// The whole piece as it was sent.
-    #[serde(skip, default = "nothing")]
+    #[serde(skip, default = "Raw::nothing")]
     pub raw: Raw,
 }
 
@@ -56,8 +56,18 @@ pub struct ImageContent {
     #[serde(default)]
     pub annotations: Option<Annotations>,
     /// The whole piece as it was sent.
-    #[serde(skip, default = "nothing")]
+    #[serde(skip, default = "Raw::nothing")]
     pub raw: Raw,
+}
+
+impl ImageContent {
+    /// The bytes.
+    ///
+    /// # Errors
+    /// When the server's Base64 is none.
+    pub fn bytes(&self) -> Result<Vec<u8>, Error> {
+        base64(&self.data)
+    }
 }
 
 /// Sound.
@@ -74,8 +84,18 @@ pub struct AudioContent {
     #[serde(default)]
     pub annotations: Option<Annotations>,
     /// The whole piece as it was sent.
-    #[serde(skip, default = "nothing")]
+    #[serde(skip, default = "Raw::nothing")]
     pub raw: Raw,
+}
+
+impl AudioContent {
+    /// The bytes.
+    ///
+    /// # Errors
+    /// When the server's Base64 is none.
+    pub fn bytes(&self) -> Result<Vec<u8>, Error> {
+        base64(&self.data)
+    }
 }
 
 /// The address of a resource. It need not be among those that the server lists.
@@ -97,47 +117,46 @@ pub struct ResourceLink {
     /// The media type.
     #[serde(default)]
     pub mime_type: Option<String>,
+    /// Pictures of it.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub icons: Vec<Icon>,
     /// The size in bytes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     pub size: Option<u64>,
     /// For whom it is.
     #[serde(default)]
     pub annotations: Option<Annotations>,
-    /// The whole piece as it was sent, with icons and `_meta`.
-    #[serde(skip, default = "nothing")]
+    /// The whole piece as it was sent, with `_meta`.
+    #[serde(skip, default = "Raw::nothing")]
     pub raw: Raw,
 }
 
 /// A resource inside a result.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EmbeddedResource {
     /// The resource.
     pub resource: ResourceContents,
     /// For whom it is.
-    #[serde(default)]
     pub annotations: Option<Annotations>,
     /// The whole piece as it was sent.
-    #[serde(skip, default = "nothing")]
     pub raw: Raw,
 }
 
-/// What is in a resource: a text or bytes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ResourceContents {
-    /// The address.
-    pub uri: String,
-    /// The media type.
+#[derive(Deserialize)]
+struct WireEmbedded<'a> {
+    #[serde(borrow)]
+    resource: &'a RawValue,
     #[serde(default)]
-    pub mime_type: Option<String>,
-    /// The text, if it is one.
-    #[serde(default)]
-    pub text: Option<String>,
-    /// The bytes in Base64, if it is no text.
-    #[serde(default)]
-    pub blob: Option<String>,
+    annotations: Option<Annotations>,
+}
+
+impl EmbeddedResource {
+    fn read(raw: Raw) -> Result<Self, serde_json::Error> {
+        let WireEmbedded { resource, annotations } = serde_json::from_str(raw.as_str())?;
+        let resource = ResourceContents::read(raw.cut(resource.get()))?;
+        Ok(EmbeddedResource { resource, annotations, raw })
+    }
 }
 
 /// For whom a piece of content is (specification: server/resources, "Annotations").
@@ -152,10 +171,6 @@ pub struct Annotations {
     pub priority: Option<f64>,
     /// When it was last changed (ISO 8601).
     pub last_modified: Option<String>,
-}
-
-fn nothing() -> Raw {
-    Raw::new("")
 }
 
 #[derive(Deserialize)]
@@ -181,7 +196,7 @@ impl Content {
         pieces.iter().map(|piece| Content::read(whole.cut(piece.get()))).collect()
     }
 
-    fn read(raw: Raw) -> Content {
+    pub(crate) fn read(raw: Raw) -> Content {
         let read = match kind(raw.as_str()).as_deref() {
             Some("text") => {
                 raw.parse().map(|c| Content::Text(TextContent { raw: raw.clone(), ..c }))
@@ -195,9 +210,7 @@ impl Content {
             Some("resource_link") => {
                 raw.parse().map(|c| Content::ResourceLink(ResourceLink { raw: raw.clone(), ..c }))
             }
-            Some("resource") => {
-                raw.parse().map(|c| Content::Resource(EmbeddedResource { raw: raw.clone(), ..c }))
-            }
+            Some("resource") => EmbeddedResource::read(raw.clone()).map(Content::Resource),
             _ => return Content::Unknown(raw),
         };
         read.unwrap_or(Content::Unknown(raw))

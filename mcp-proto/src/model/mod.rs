@@ -4,21 +4,33 @@
 //! members and kinds are kept in the `raw` of each type, and one malformed item costs that item
 //! alone.
 
+mod completion;
 mod content;
 mod implementation;
+mod logging;
 mod progress;
+mod prompt;
+mod resource;
 mod server;
 mod tool;
 
+pub use completion::{Completion, CompletionReference};
 pub use content::{
-    Annotations, AudioContent, Content, EmbeddedResource, ImageContent, ResourceContents,
-    ResourceLink, TextContent,
+    Annotations, AudioContent, Content, EmbeddedResource, ImageContent, ResourceLink, TextContent,
 };
 pub use implementation::{Icon, Implementation};
+pub use logging::LoggingLevel;
 pub use progress::Progress;
+pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
+pub use resource::{
+    ReadResourceResult, Resource, ResourceContents, ResourceData, ResourceTemplate,
+};
 pub use server::{ServerCapabilities, ServerInfo};
 pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations};
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -45,4 +57,29 @@ where
     T: Deserialize<'de> + Default,
 {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Reads a number of things. One that is none, such as a fraction, counts as absent.
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<serde_json::Number>::deserialize(deserializer)?;
+    Ok(number.and_then(|number| {
+        let float = || number.as_f64().filter(|n| n.fract() == 0.0 && (0.0..=9e15).contains(n));
+        // The cast is exact: the number is whole and small enough.
+        number.as_u64().or_else(|| float().map(|n| n as u64))
+    }))
+}
+
+/// Decodes Base64 as servers write it: with padding or without, perhaps in lines.
+pub(crate) fn base64(text: &str) -> Result<Vec<u8>, crate::Error> {
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    let joined: std::borrow::Cow<'_, str> = if text.bytes().any(|b| b.is_ascii_whitespace()) {
+        text.split_ascii_whitespace().collect::<String>().into()
+    } else {
+        text.into()
+    };
+    let wrong = |error| crate::Error::result(format_args!("the Base64 is malformed: {error}"));
+    LENIENT.decode(joined.as_bytes()).map_err(wrong)
 }

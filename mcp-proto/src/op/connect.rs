@@ -13,6 +13,7 @@ pub(super) static SPEC: Spec = Spec {
     paged: None,
     may_ask: false,
     idempotent: true,
+    needs: &[],
 };
 
 /// Waits until the connection is ready, and starts it if need be.

@@ -12,6 +12,7 @@ pub(super) static SPEC: Spec = Spec {
     paged: None,
     may_ask: false,
     idempotent: false,
+    needs: &[],
 };
 
 /// What a request is about, by the methods for which intermediaries may route by it

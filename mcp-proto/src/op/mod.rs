@@ -1,22 +1,36 @@
 //! Operations as values: what a host may ask a server, and how the answer is read.
 
+mod completion;
 mod connect;
 mod custom;
+mod list;
+mod logging;
 mod ping;
+mod prompts;
+mod resources;
 mod tools;
 
 use alloc::sync::Arc;
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use completion::Complete;
 pub use connect::Connect;
 pub use custom::CustomRequest;
+pub use list::{
+    List, ListPrompts, ListPromptsPage, ListResourceTemplates, ListResourceTemplatesPage,
+    ListResources, ListResourcesPage, ListTools, ListToolsPage, Page, ToolList,
+};
+pub use logging::SetLoggingLevel;
 pub use ping::Ping;
-pub use tools::{CallTool, ListTools, ToolList};
+pub use prompts::GetPrompt;
+pub use resources::ReadResource;
+pub use tools::CallTool;
 
 use crate::interface::CallOptions;
-use crate::model::ServerInfo;
+use crate::model::{LoggingLevel, ServerInfo};
 use crate::{ApiMisuse, CallId, Era, Error, ProtocolVersion, Raw};
 
 /// One thing that a host may ask a server.
@@ -41,6 +55,11 @@ pub trait Operation {
     /// # Errors
     /// When it does not fit the operation.
     fn decode(&self, reply: &Reply) -> Result<Self::Output, Error>;
+
+    /// Says more precisely what an error means for this operation.
+    fn explain(&self, error: Error) -> Error {
+        error
+    }
 }
 
 /// How the connection treats an operation. It is data, so that one state machine serves all.
@@ -59,6 +78,9 @@ pub struct Spec {
     pub may_ask: bool,
     /// Whether sending the request twice does no more than sending it once.
     pub idempotent: bool,
+    /// The capability, step by step, without which a server is not asked. Empty: it is asked
+    /// whatever it offers.
+    pub needs: &'static [&'static str],
 }
 
 /// What an operation is on the wire, in one era.
@@ -76,8 +98,18 @@ pub enum Wire {
 impl Spec {
     /// The operations that a journal may name.
     pub(crate) fn find(name: &str) -> Option<&'static Spec> {
-        let all = [&connect::SPEC, &custom::SPEC, &ping::SPEC, &tools::LIST, &tools::CALL];
-        all.into_iter().find(|spec| spec.name == name)
+        let single: [&'static Spec; 8] = [
+            &connect::SPEC,
+            &custom::SPEC,
+            &ping::SPEC,
+            &tools::CALL,
+            &prompts::GET,
+            &resources::READ,
+            &completion::COMPLETE,
+            &logging::SET_LEVEL,
+        ];
+        let mut all = single.into_iter().chain(list::SPECS.iter().copied());
+        all.find(|spec| spec.name == name)
     }
 
     /// What the operation is on the wire in an era.
@@ -105,13 +137,17 @@ pub struct Params {
     /// Metadata that the parameters brought along; it goes into `_meta`.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub meta: serde_json::Map<String, Value>,
+    /// The logging level that the connection keeps from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<LoggingLevel>,
 }
 
 impl Params {
     /// No parameters.
     #[must_use]
     pub fn none() -> Self {
-        Params { method: None, name: None, object: Raw::new("{}"), meta: serde_json::Map::new() }
+        let (meta, object) = (serde_json::Map::new(), Raw::new("{}"));
+        Params { method: None, name: None, object, meta, level: None }
     }
 
     /// The parameters as the text of a JSON object that has no `_meta`.
@@ -129,6 +165,19 @@ impl Params {
         };
         Params { meta, ..Params::text(Value::Object(members).to_string()) }
     }
+}
+
+/// Takes a `_meta` out of arguments: it is metadata of the request, and never an argument.
+fn split_meta(
+    arguments: &serde_json::Map<String, Value>,
+) -> (Cow<'_, serde_json::Map<String, Value>>, serde_json::Map<String, Value>) {
+    let Some(meta) = arguments.get("_meta") else {
+        return (Cow::Borrowed(arguments), serde_json::Map::new());
+    };
+    let meta = meta.as_object().cloned().unwrap_or_default();
+    let mut arguments = arguments.clone();
+    arguments.shift_remove("_meta");
+    (Cow::Owned(arguments), meta)
 }
 
 /// An operation without its type, on its way through the connection. A journal holds all of it.
@@ -182,7 +231,7 @@ impl<O: Operation> Call<O> {
     /// # Errors
     /// The error of the call, or that its answer does not fit the operation.
     pub fn finish(&self, done: Result<Reply, Error>) -> Result<O::Output, Error> {
-        let reply = done?;
+        let reply = done.map_err(|error| self.operation.explain(error))?;
         self.operation
             .decode(&reply)
             .map_err(|error| error.of(&reply.server, self.operation.spec().name))

@@ -11,6 +11,7 @@ pub(super) static SPEC: Spec = Spec {
     paged: None,
     may_ask: false,
     idempotent: true,
+    needs: &[],
 };
 
 /// Asks a server whether it is there.

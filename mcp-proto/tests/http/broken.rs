@@ -345,6 +345,6 @@ fn each_page_has_its_own_retries() {
             assert_eq!(post.params()["cursor"], format!("{n}"));
         }
     }
-    assert_eq!(bench.done(&list).unwrap().tools.len(), 5);
+    assert_eq!(bench.done(&list).unwrap().len(), 5);
     bench.quiet();
 }

@@ -254,6 +254,6 @@ fn each_page_is_a_request_of_its_own() {
         page.extend(next.map(|next| ("nextCursor".into(), json!(next))));
         bench.completes(&post, Value::Object(page));
     }
-    assert_eq!(bench.done(&list).unwrap().tools.len(), 3);
+    assert_eq!(bench.done(&list).unwrap().len(), 3);
     bench.quiet();
 }

@@ -15,6 +15,7 @@ use mcp_runtime_common::IntoArguments as _;
 use serde_json::{Map, Value};
 
 use super::engine::Engine;
+use super::offers::Offers;
 use super::{Runtime, Setup};
 use crate::pipe::PipeEnd;
 
@@ -22,7 +23,7 @@ use crate::pipe::PipeEnd;
 pub(super) type Doing<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A client of one of the runtime crates.
-pub(super) trait Core: Send + Sync {
+pub(super) trait Core: Offers + Send + Sync {
     fn list_tools(&self) -> Doing<Result<ToolList, Error>>;
     fn call_tool(&self, name: &str, arguments: Value) -> Doing<Result<CallToolResult, Error>>;
     fn call_tool_with(

@@ -8,6 +8,7 @@
 
 mod core;
 mod engine;
+mod offers;
 mod setup;
 
 use std::fmt;

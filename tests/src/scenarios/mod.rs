@@ -248,6 +248,13 @@ chapters! { $
         schemas_survive_as_they_are
         a_malformed_tool_costs_itself
         a_call_carries_its_name_and_arguments;
+    offers:
+        prompts_are_listed_and_got
+        resources_are_listed_and_read
+        a_resource_that_is_not_there_is_named
+        arguments_are_completed_where_that_is_offered
+        the_logging_level_is_told
+        several_calls_end_in_their_order;
     progress:
         a_callback_is_told_all_of_it
         what_comes_before_a_result_is_shown_before_it

@@ -152,3 +152,35 @@ pub(crate) fn in_both_eras_with(config: ConnectionConfig, scenario: impl Fn(&mut
     scenario(&mut Bench::modern(config.clone()));
     scenario(&mut Bench::legacy(config));
 }
+
+/// The same, with a server that offers this.
+pub(crate) fn in_both_eras_offering(capabilities: &Value, scenario: impl Fn(&mut Bench)) {
+    in_both_eras_offering_with(config(), capabilities, scenario);
+}
+
+/// The same, with other settings.
+pub(crate) fn in_both_eras_offering_with(
+    config: ConnectionConfig,
+    capabilities: &Value,
+    scenario: impl Fn(&mut Bench),
+) {
+    for era in [Era::Modern, Era::Legacy] {
+        let mut bench = Bench::stdio(config.clone());
+        let call = bench.begin(Connect);
+        let probe = bench.expect("server/discover");
+        let offering = |mut result: Value| {
+            result["capabilities"] = capabilities.clone();
+            result
+        };
+        if era == Era::Modern {
+            bench.result(&probe, offering(discovered(&["2026-07-28"])));
+        } else {
+            bench.refuse(&probe, -32601, "Method not found");
+            let initialize = bench.expect("initialize");
+            bench.result(&initialize, offering(initialized("2025-11-25")));
+            bench.expect(INITIALIZED);
+        }
+        bench.done(&call).expect("a server");
+        scenario(&mut bench);
+    }
+}
