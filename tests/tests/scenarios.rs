@@ -1,4 +1,4 @@
-//! Every scenario on every runtime, through the public `Client` of its crate.
+//! Every scenario on every runtime and over each transport it is about, through the public `Client` of its crate.
 
 #![cfg(target_os = "linux")]
 
@@ -10,9 +10,17 @@ const PROGRAMS: Programs =
 macro_rules! on {
     ($($module:ident: $runtime:ident),*) => {$(
         mod $module {
-            use super::PROGRAMS;
+            mod stdio {
+                use super::super::PROGRAMS;
 
-            mcp_tests::scenario_tests!(mcp_tests::client::Runtime::$runtime);
+                mcp_tests::scenario_tests!(mcp_tests::client::Runtime::$runtime, Stdio);
+            }
+
+            mod http {
+                use super::super::PROGRAMS;
+
+                mcp_tests::scenario_tests!(mcp_tests::client::Runtime::$runtime, Http);
+            }
         }
     )*};
 }

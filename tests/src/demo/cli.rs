@@ -45,6 +45,18 @@ pub fn main<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> ExitCode {
     }
 }
 
+/// The options of a demo server over HTTP, from its arguments.
+///
+/// # Errors
+/// When there is no such option.
+pub fn http_options(args: &[&str]) -> Result<HttpOptions, String> {
+    let words = ["http", "0"].iter().chain(args).map(|arg| (*arg).to_owned());
+    match parse(&words.collect::<Vec<_>>())? {
+        Serving::Http(options, _) => Ok(options),
+        Serving::Stdio(options) => Ok(options.into()),
+    }
+}
+
 /// What the command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Serving {

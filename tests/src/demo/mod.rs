@@ -41,7 +41,7 @@ mod tools;
 pub(crate) use http::{Endpoint, Next};
 pub(crate) use message::fill;
 
-pub use cli::{main, main_from_args};
+pub use cli::{http_options, main, main_from_args};
 pub use http::{Answers, Counters, HttpDemo, HttpOptions};
 pub use message::Outgoing;
 pub use revision::Revision;

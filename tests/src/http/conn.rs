@@ -62,6 +62,11 @@ impl Conn {
         Handle(Arc::downgrade(&self.tcp))
     }
 
+    /// Something with which another thread can write to the connection, past TLS.
+    pub(crate) fn writer(&self) -> impl Write + Send + use<> {
+        Plain(self.tcp.clone())
+    }
+
     /// Lets this time pass, or waits for ever, unless the client closes the connection first; says
     /// whether it has. What the client sends meanwhile is kept.
     pub fn wait_closed(&mut self, time: Option<Duration>) -> bool {
@@ -162,6 +167,25 @@ impl std::fmt::Debug for Conn {
 pub struct Handle(Weak<TcpStream>);
 
 impl Handle {
+    /// Whether the client has closed the connection by now, with nothing left to read before that.
+    pub fn is_closed(&self) -> bool {
+        let Some(tcp) = self.0.upgrade() else { return true };
+        #[cfg(unix)]
+        {
+            use rustix::net::{RecvFlags, recv};
+            let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+            match recv(&*tcp, &mut [0; 1][..], flags) {
+                Ok((_, read)) => read == 0,
+                Err(error) => error != rustix::io::Errno::AGAIN,
+            }
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = tcp;
+            false
+        }
+    }
+
     /// Ends the connection, if it is still there.
     pub fn end(&self) {
         if let Some(tcp) = self.0.upgrade() {

@@ -96,13 +96,10 @@ pub fn every_large_answer_arrives_while_others_are_asked_for(on: &Stage) {
 
 /// M-BASE-01, M-BASE-08
 pub fn a_thousand_requests_have_a_thousand_ids(on: &Stage) {
-    let folder = tempfile::tempdir().unwrap();
-    let seen = folder.path().join("transcript");
-    let program = on.program(Script::modern().answer_rest()).transcript(&seen);
-    let client = on.connect(program.argv(), Setup::new()).unwrap();
+    let (client, playing) = on.play(Script::modern().answer_rest());
     side_by_side(20, |n| (0..50).for_each(|_| assert_eq!(echo(&client, &message(n)), message(n))));
     client.close();
-    let written = Transcript::load(&seen).unwrap().check();
+    let written = playing.finish().check();
     let ids: BTreeSet<_> =
         written.of("tools/call").iter().map(|it| it["id"].to_string()).collect();
     assert_eq!(ids.len(), 1000);

@@ -9,7 +9,7 @@ use mcp_proto::EraChoice;
 use mcp_proto::driver::CallOptions;
 use serde_json::json;
 
-use super::Stage;
+use super::{Over, Stage};
 use super::conversation::echo;
 use crate::client::{Client, Setup, within};
 use crate::logs;
@@ -91,7 +91,10 @@ pub fn a_stalled_callback_stalls_its_own_call_only(on: &Stage) {
     for n in 0..20 {
         assert_eq!(echo(&client, &n.to_string()), n.to_string());
     }
-    logs::wait_for(&name, "too many items wait");
+    if on.over == Over::Stdio {
+        // One stream brings everything, and is read on. Of an exchange nobody has to read more.
+        logs::wait_for(&name, "too many items wait");
+    }
     assert!(caller.try_recv().is_err(), "its result waits for its callback");
     release.send(()).unwrap();
     assert_eq!(caller.recv().unwrap().unwrap().text(), "slow");

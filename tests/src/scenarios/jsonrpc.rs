@@ -70,6 +70,7 @@ pub fn batches_of_old_servers_are_taken_apart(on: &Stage) {
         .answer_rest();
     let (client, playing) = on.play(script);
     assert!(client.call_tool("x", json!({})).unwrap().content.is_empty());
+    playing.wait_until(|it| it.responses().len() == 1);
     assert_eq!(echo(&client, "hi"), "hi");
     client.close();
     playing.finish().check();

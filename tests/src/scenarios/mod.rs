@@ -3,19 +3,25 @@
 //! Each chapter is a file, each scenario a public function in it, which names the rows that it
 //! checks. [`scenario_tests!`](crate::scenario_tests) makes a test of each of them for a runtime.
 //!
-//! A server is a [`Script`], over pipes of 64 bytes in memory ([`Stage::play`]) or as a process
-//! ([`Stage::launch`]), or the demo server.
+//! A server is a [`Script`] ([`Stage::play`], [`Stage::launch`]) or the demo server. Over stdio it is
+//! a process, or pipes of 64 bytes in memory; over HTTP the same script is played behind a bridge,
+//! and the demo server listens itself. A scenario that is about processes, lines, or one stream that
+//! keeps the order of all messages has the mark `#[stdio]` in the list below; every other one is
+//! played on both.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use mcp_proto::Error;
+use std::sync::{Mutex, PoisonError};
+
+use mcp_proto::{Error, Target};
 use mcp_runtime_common::IntoTarget;
 use tempfile::TempDir;
 
 use crate::client::{Client, Runtime, Setup};
+use crate::demo::{HttpDemo, http_options};
 use crate::logs;
 use crate::script::{Playing, Program, Script};
 
@@ -34,20 +40,41 @@ pub struct Programs {
     pub scripted: &'static str,
 }
 
+/// How the servers of a scenario are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// A process, or pipes in memory.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+}
+
 /// Where a scenario takes place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Stage {
     /// On what its client runs.
     pub runtime: Runtime,
+    /// How its servers are reached.
+    pub over: Over,
     /// The programs it can launch.
     pub programs: Programs,
+    /// Servers that the scenario does not hold itself.
+    held: Mutex<Vec<Held>>,
+}
+
+/// A server that listens until the end of the scenario.
+#[derive(Debug)]
+#[allow(dead_code, reason = "what they do is listen")]
+enum Held {
+    Demo(HttpDemo),
+    Play(Playing),
 }
 
 /// Performs a scenario. One that hangs is a failure.
-pub fn perform(runtime: Runtime, programs: Programs, scenario: fn(&Stage)) {
+pub fn perform(runtime: Runtime, over: Over, programs: Programs, scenario: fn(&Stage)) {
     logs::collect();
     let (done, finished) = channel::<()>();
-    let stage = Stage { runtime, programs };
+    let stage = Stage { runtime, over, programs, held: Mutex::default() };
     let thread = thread::spawn(move || {
         scenario(&stage);
         drop(done);
@@ -63,7 +90,11 @@ pub fn perform(runtime: Runtime, programs: Programs, scenario: fn(&Stage)) {
 }
 
 impl Stage {
-    /// A client of a script that is played in memory.
+    fn hold(&self, server: Held) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).push(server);
+    }
+
+    /// A client of a script that is played in this process.
     pub fn play(&self, script: Script) -> (Client, Playing) {
         self.play_with(script, Setup::new())
     }
@@ -79,11 +110,29 @@ impl Stage {
 
     /// The same, where the connection may fail.
     pub fn try_play(&self, script: Script, setup: Setup) -> (Result<Client, Error>, Playing) {
-        let (stream, playing) = script.over_pipe(PIPE);
-        (Client::over(self.runtime, stream, setup), playing)
+        self.try_play_through(PIPE, script, setup)
     }
 
-    /// A client of a process.
+    /// The same, where a pipe has room for so many bytes.
+    pub fn try_play_through(
+        &self,
+        pipe: usize,
+        script: Script,
+        setup: Setup,
+    ) -> (Result<Client, Error>, Playing) {
+        match self.over {
+            Over::Stdio => {
+                let (stream, playing) = script.over_pipe(pipe);
+                (Client::over(self.runtime, stream, setup), playing)
+            }
+            Over::Http => {
+                let (url, playing) = script.over_http();
+                (Client::connect(self.runtime, url, setup), playing)
+            }
+        }
+    }
+
+    /// A client of a command line or a URL.
     ///
     /// # Errors
     /// Those of the connection.
@@ -91,10 +140,18 @@ impl Stage {
         Client::connect(self.runtime, target, setup)
     }
 
-    /// A client of a script that is played by a process.
+    /// A client of a script that nobody watches: over stdio a process plays it.
     #[track_caller]
     pub fn launch(&self, script: Script, setup: Setup) -> Client {
-        self.connect(self.program(script).argv(), setup).expect("a server that can be spoken with")
+        let client = match self.over {
+            Over::Stdio => self.connect(self.program(script).argv(), setup),
+            Over::Http => {
+                let (url, playing) = script.over_http();
+                self.hold(Held::Play(playing));
+                self.connect(url, setup)
+            }
+        };
+        client.expect("a server that can be spoken with")
     }
 
     /// A process that plays a script.
@@ -114,32 +171,58 @@ impl Stage {
         (argv, folder)
     }
 
-    /// The command line of the demo server.
-    pub fn demo(&self, arguments: &[&str]) -> Vec<String> {
-        let words = [self.programs.demo, "stdio"].into_iter().chain(arguments.iter().copied());
-        words.map(str::to_owned).collect()
+    /// The demo server: its command line, or its URL.
+    pub fn demo(&self, arguments: &[&str]) -> Target {
+        let target = match self.over {
+            Over::Stdio => {
+                let mut argv = vec![self.programs.demo.to_owned(), "stdio".to_owned()];
+                argv.extend(arguments.iter().map(|word| (*word).to_owned()));
+                argv.into_target()
+            }
+            Over::Http => {
+                let options = http_options(arguments).expect("arguments of the demo server");
+                let demo = HttpDemo::start(options).expect("a loopback address");
+                let url = demo.url().to_owned();
+                self.hold(Held::Demo(demo));
+                url.into_target()
+            }
+        };
+        target.expect("what can be connected to")
     }
+}
+
+/// Leaves out what is marked as being about stdio, over everything else.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! unless_marked {
+    (Http stdio, $($test:tt)*) => {};
+    ($over:ident $($mark:ident)?, $($test:tt)*) => { $($test)* };
 }
 
 /// The chapters and their scenarios. The first argument is a dollar sign, for the macro inside.
 macro_rules! chapters {
-    ($d:tt $($chapter:ident: $($scenario:ident)*;)*) => {
+    ($d:tt $($chapter:ident: $($(#[$mark:ident])? $scenario:ident)*;)*) => {
         $(pub mod $chapter;)*
 
-        /// Makes a test of each scenario, in a module for each chapter:
-        /// `scenario_tests!(Runtime::Blocking);`. The module around it has `PROGRAMS`.
+        /// Makes a test of each scenario that is played over this transport, in a module for each
+        /// chapter: `scenario_tests!(Runtime::Blocking, Stdio);`. The module around it has
+        /// `PROGRAMS`.
         #[macro_export]
         macro_rules! scenario_tests {
-            ($d runtime:expr) => {$(
+            ($d runtime:expr, $d over:ident) => {$(
                 mod $chapter {
                     $(
-                        #[test]
-                        fn $scenario() {
-                            $d crate::scenarios::perform(
-                                $d runtime,
-                                super::PROGRAMS,
-                                $d crate::scenarios::$chapter::$scenario,
-                            );
+                        $d crate::unless_marked! {
+                            $d over $($mark)?,
+                            #[test]
+                            fn $scenario() {
+                                $d crate::scenarios::perform(
+                                    $d runtime,
+                                    $d crate::scenarios::Over::$d over,
+                                    super::PROGRAMS,
+                                    $d crate::scenarios::$chapter::$scenario,
+                                );
+                            }
                         }
                     )*
                 }
@@ -164,28 +247,28 @@ chapters! { $
         pages_are_joined
         methods_of_the_hosts_choice;
     stdio:
-        banner_lines_are_skipped
-        bytes_that_are_no_text_are_skipped
-        blank_lines_are_nothing
-        a_byte_order_mark_and_crlf_are_tolerated
+        #[stdio] banner_lines_are_skipped
+        #[stdio] bytes_that_are_no_text_are_skipped
+        #[stdio] blank_lines_are_nothing
+        #[stdio] a_byte_order_mark_and_crlf_are_tolerated
         each_message_is_one_line
-        a_server_may_flood_its_stderr
-        stderr_is_captured_or_dropped_as_the_host_says
-        arguments_reach_the_server_as_they_are
-        the_environment_and_the_folder_are_the_hosts_to_choose
-        secrets_and_payloads_are_in_no_log
+        #[stdio] a_server_may_flood_its_stderr
+        #[stdio] stderr_is_captured_or_dropped_as_the_host_says
+        #[stdio] arguments_reach_the_server_as_they_are
+        #[stdio] the_environment_and_the_folder_are_the_hosts_to_choose
+        #[stdio] secrets_and_payloads_are_in_no_log
         deep_nesting_fails_its_message_at_most
-        a_program_that_is_not_there_is_named
+        #[stdio] a_program_that_is_not_there_is_named
         targets_and_settings_that_cannot_work_are_refused;
     jsonrpc:
         ids_match_however_they_are_spelled
         unknown_notifications_are_nothing
         batches_of_old_servers_are_taken_apart
-        pings_are_answered_in_every_state
+        #[stdio] pings_are_answered_in_every_state
         missing_members_are_no_failure
         ids_of_the_server_are_given_back_as_they_came
         a_modern_server_may_not_ask
-        answers_to_nothing_are_discarded
+        #[stdio] answers_to_nothing_are_discarded
         what_a_server_calls_itself_changes_nothing
         metadata_of_the_host_goes_along;
     results:
@@ -198,34 +281,34 @@ chapters! { $
     era:
         any_other_error_means_legacy
         answers_that_are_no_discovery_mean_legacy
-        silence_means_legacy
-        the_first_usable_answer_decides
+        #[stdio] silence_means_legacy
+        #[stdio] the_first_usable_answer_decides
         an_initialize_result_that_cannot_be_spoken_ends_the_connection
         nothing_modern_leaks_into_a_legacy_session
         a_refused_version_is_asked_for_once_more
         versions_in_common_are_chosen
         without_a_version_in_common_the_lists_are_told
         a_forced_era_is_not_left
-        what_a_server_asks_before_its_era_is_known_is_held
+        #[stdio] what_a_server_asks_before_its_era_is_known_is_held
         every_modern_request_carries_its_metadata
         identity_goes_along_unless_switched_off
         a_ping_is_what_the_era_has_for_it
         a_modern_server_may_stay_anonymous
-        a_server_that_dies_of_the_probe_is_greeted_as_legacy;
+        #[stdio] a_server_that_dies_of_the_probe_is_greeted_as_legacy;
     lifecycle:
-        a_server_that_was_killed_is_replaced_by_the_next_call
-        what_was_sent_to_a_server_that_died_is_lost
-        an_exit_is_told_with_its_status_and_last_words
-        a_server_that_dies_in_its_start_is_told_at_once
-        a_start_that_takes_too_long_leaves_nothing
-        a_server_that_closes_its_output_has_ended
-        a_server_that_reads_no_more_fails_its_calls
-        a_server_is_ended_step_by_step
-        nothing_is_left_of_a_server_behind_a_shell
-        a_grandchild_that_keeps_the_pipes_open_holds_up_nobody
+        #[stdio] a_server_that_was_killed_is_replaced_by_the_next_call
+        #[stdio] what_was_sent_to_a_server_that_died_is_lost
+        #[stdio] an_exit_is_told_with_its_status_and_last_words
+        #[stdio] a_server_that_dies_in_its_start_is_told_at_once
+        #[stdio] a_start_that_takes_too_long_leaves_nothing
+        #[stdio] a_server_that_closes_its_output_has_ended
+        #[stdio] a_server_that_reads_no_more_fails_its_calls
+        #[stdio] a_server_is_ended_step_by_step
+        #[stdio] nothing_is_left_of_a_server_behind_a_shell
+        #[stdio] a_grandchild_that_keeps_the_pipes_open_holds_up_nobody
         closing_is_final_and_does_no_harm_twice
-        a_rest_ends_the_process_and_the_next_call_begins_another
-        a_stream_that_ends_is_not_connected_anew;
+        #[stdio] a_rest_ends_the_process_and_the_next_call_begins_another
+        #[stdio] a_stream_that_ends_is_not_connected_anew;
     time:
         a_call_that_times_out_is_given_up_and_never_sent_again
         an_error_of_the_clients_own_has_no_code
@@ -277,17 +360,17 @@ chapters! { $
         every_large_answer_arrives_while_others_are_asked_for
         a_thousand_requests_have_a_thousand_ids
         large_messages_cross_without_a_deadlock
-        a_death_in_the_middle_ends_every_call
-        calls_go_on_while_the_server_is_killed_again_and_again
+        #[stdio] a_death_in_the_middle_ends_every_call
+        #[stdio] calls_go_on_while_the_server_is_killed_again_and_again
         many_calls_meet_a_rest
-        a_stream_carries_what_a_process_is_told;
+        #[stdio] a_stream_carries_what_a_process_is_told;
     limits:
         an_answer_that_is_too_long_fails_its_call_alone
-        an_id_at_the_end_of_a_long_line_is_found
-        a_long_line_without_an_id_is_told_in_the_text_of_a_timeout
+        #[stdio] an_id_at_the_end_of_a_long_line_is_found
+        #[stdio] a_long_line_without_an_id_is_told_in_the_text_of_a_timeout
         sixty_four_mebibytes_are_the_default_bound;
     floods:
-        pings_wait_while_nobody_reads_their_answers
+        #[stdio] pings_wait_while_nobody_reads_their_answers
         a_stalled_callback_stalls_its_own_call_only;
 }
 

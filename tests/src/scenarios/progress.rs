@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Stage;
 use super::conversation::echo;
-use crate::client::{Client, Setup};
+use crate::client::Setup;
 use crate::script::Script;
 
 /// Options with a callback that remembers what it was told, and a way to look at it.
@@ -59,8 +59,9 @@ pub fn what_comes_before_a_result_is_shown_before_it(on: &Stage) {
         r#"{"jsonrpc":"2.0","id":$id,"result":{"content":[]}}"#,
         "\n",
     ));
-    let (stream, playing) = Script::modern().repeat(200, answer).over_pipe(4096);
-    let client = Client::over(on.runtime, stream, Setup::new()).unwrap();
+    let script = Script::modern().repeat(200, answer);
+    let (client, playing) = on.try_play_through(4096, script, Setup::new());
+    let client = client.unwrap();
     for n in 0..200 {
         let (options, seen) = watched();
         client.begin_with("x", json!({}), options).unwrap().wait().unwrap();

@@ -2,8 +2,8 @@
 //!
 //! A [`Script`] is a list of [`Step`]s. It is played over any reader and writer ([`Script::play`],
 //! [`Script::spawn`], [`Script::over_pipe`]), or by the program `scripted` as a child process
-//! ([`Program`]), and it records what the client wrote: the [`Transcript`]. Over HTTP it is an
-//! [`HttpScript`], request by request.
+//! ([`Program`]), or behind HTTP ([`Script::over_http`]), and it records what the client wrote: the
+//! [`Transcript`]. What is about HTTP itself is an [`HttpScript`], request by request.
 //!
 //! ```
 //! use std::io::{BufRead, BufReader, Write};
@@ -43,6 +43,7 @@
 //! `$argv.0`). Two endings change the form: `$id.string` is the value's JSON text as a string (a
 //! string stays itself), `$id.float` writes an integer as `1.0`.
 
+mod bridge;
 mod http;
 mod player;
 mod playing;

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use super::bridge::Bridge;
 use super::player::Player;
 use super::stage::{Memory, Shared};
 use super::{Ending, Script, Transcript};
@@ -16,6 +17,7 @@ use crate::pipe::{PipeEnd, duplex};
 pub struct Playing {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    bridge: Option<Bridge>,
 }
 
 impl Script {
@@ -36,7 +38,7 @@ impl Script {
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
         let thread = thread::spawn(move || self.play_on(&theirs, reader, writer));
-        Playing { shared, thread: Some(thread) }
+        Playing { shared, thread: Some(thread), bridge: None }
     }
 
     /// Plays on a thread of its own, over pipes in memory of this capacity; the client's end is
@@ -62,6 +64,12 @@ impl Script {
 }
 
 impl Playing {
+    /// The same play, reached over this bridge.
+    pub(super) fn behind(mut self, bridge: Bridge) -> Self {
+        self.bridge = Some(bridge);
+        self
+    }
+
     /// Opens a gate, for now and for later.
     pub fn open(&self, gate: &str) {
         self.shared.open(gate);
@@ -94,9 +102,11 @@ impl Playing {
     }
 
     /// Lets gates and hanging end, waits for the play, and returns all that was received. The
-    /// client's end has to be closed for it, unless the script exits by itself.
+    /// client's end has to be closed for it, unless the script exits by itself; behind HTTP this
+    /// closes it.
     pub fn finish(mut self) -> Transcript {
         self.shared.release();
+        self.bridge = None;
         if let Some(thread) = self.thread.take() {
             // A panic there has printed its message; the transcript then lacks its ending.
             let _ = thread.join();
