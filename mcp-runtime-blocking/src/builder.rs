@@ -26,6 +26,10 @@ pub enum Background {
     Helper,
     /// Nobody: no thread is started for a server process. Bytes move, and callbacks run, while a
     /// call waits and in [`Client::pump`].
+    ///
+    /// Over HTTP this holds for the exchanges of calls that wait. One that nobody waits in, such as
+    /// that of a call made with `begin`, has a thread for as long as it lasts, because it blocks in
+    /// the operating system; so has the lookup of a name. None stays once these have ended.
     Never,
 }
 
@@ -80,7 +84,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Launches a server and gets ready to call it. See [`Client::connect`].
+    /// Connects to a server, launched or reached over HTTP, and gets ready to call it. See [`Client::connect`].
     ///
     /// # Errors
     /// When a setting cannot work, the target names no server, or none that can be spoken with.

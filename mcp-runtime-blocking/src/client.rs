@@ -40,8 +40,9 @@ impl Drop for Handle {
 }
 
 impl Client {
-    /// Launches a server and gets ready to call it. The target is a command line, a list of a
-    /// program and its arguments, or a [`Command`](crate::Command).
+    /// Connects to a server and gets ready to call it. The target is a URL, a command line, a list
+    /// of a program and its arguments, a [`Command`](crate::Command) that is launched, or an
+    /// [`HttpConfig`](crate::proto::HttpConfig).
     ///
     /// # Errors
     /// When the target names no server, or none that can be spoken with. Nothing is left running.
@@ -146,8 +147,8 @@ impl Client {
         jobs();
     }
 
-    /// Ends the server. The next call launches it again. This does not wait;
-    /// [`closed`](Self::closed) does.
+    /// Ends the connection for now: a process ends, and so does a session over HTTP. The next call
+    /// begins another one. This does not wait; [`closed`](Self::closed) does.
     pub fn disconnect(&self) {
         self.shared().hub.disconnect();
         self.shared().work();
@@ -159,9 +160,10 @@ impl Client {
         self.shared().wait_for_end()
     }
 
-    /// Ends the connection for good, and waits until its process is gone: a server that does not
-    /// end by itself is asked to after 2 s, and made to after 2 s more. Calls that still wait end
-    /// with an error at once. Closing again, or from several threads, does no harm.
+    /// Ends the connection for good, and waits until nothing of it is left: a process that does not
+    /// end by itself is asked to after 2 s, and made to after 2 s more; over HTTP the end of a
+    /// session is told, for which the server has 1 s. Calls that still wait end with an error at
+    /// once. Closing again, or from several threads, does no harm.
     pub fn close(&self) {
         self.shared().close();
     }

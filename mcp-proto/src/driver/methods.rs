@@ -7,7 +7,7 @@
 #[macro_export]
 macro_rules! async_client_methods {
     ($this:ident => $core:expr; $builder:ident, $target:path, $read:path, $write:path) => {
-        /// Launches a server and gets ready to call it.
+        /// Connects to a server, launched or reached over HTTP, and gets ready to call it.
         ///
         /// # Errors
         /// When the target names no server, or none that can be spoken with.
@@ -69,7 +69,8 @@ macro_rules! async_client_methods {
             $core.state()
         }
 
-        /// Ends the server. The next call launches it again.
+        /// Ends the connection for now: a process ends, and so does a session over HTTP. The next
+        /// call begins another one.
         pub fn disconnect(&$this) {
             $core.disconnect();
         }
@@ -80,9 +81,10 @@ macro_rules! async_client_methods {
             $core.closed().await
         }
 
-        /// Ends the connection for good, and waits until its process is gone: a server that does
-        /// not end by itself is asked to after 2 s, and made to after 2 s more. Calls that still
-        /// wait end with an error at once. Closing again, or from several tasks, does no harm.
+        /// Ends the connection for good, and waits until nothing of it is left: a process that does
+        /// not end by itself is asked to after 2 s, and made to after 2 s more; over HTTP the end of
+        /// a session is told, for which the server has 1 s. Calls that still wait end with an error
+        /// at once. Closing again, or from several tasks, does no harm.
         pub async fn close(&$this) {
             $core.close().await;
         }
@@ -98,7 +100,8 @@ macro_rules! async_client_methods {
 #[macro_export]
 macro_rules! async_builder_methods {
     ($client:ident, $target:path, $read:path, $write:path) => {
-        /// Launches a server and gets ready to call it. The driver is spawned.
+        /// Connects to a server, launched or reached over HTTP, and gets ready to call it. The
+        /// driver is spawned.
         ///
         /// # Errors
         /// When a setting cannot work, the target names no server, or none that can be spoken

@@ -29,6 +29,7 @@ pub use client::{AsyncClient, Driver, Parts};
 pub use handlers::{BoxFuture, HandlerError, HandlerFailure, HandlerFault, Handlers};
 pub use http::{
     Address, CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, MAX_IDLE, NEXT_ADDRESS, Network, Socket, Via,
+    alternate,
 };
 pub use hub::{Exchanges, Host, Hub, Turn, Work};
 pub use options::{CallOptions, OnProgress};

@@ -113,3 +113,93 @@ impl Tickets {
         self.open.remove(&id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+    use crate::interface::{HttpRequest, Method};
+
+    fn ticket(tickets: &mut Tickets, number: u64) -> Ticket {
+        let url = String::from("http://127.0.0.1/mcp");
+        let request =
+            HttpRequest { method: Method::Post, url, headers: Vec::new(), body: Vec::new() };
+        tickets.open(ExchangeId::new(number), Owner::Connection, Box::new(request))
+    }
+
+    fn queued(tickets: &mut Tickets) -> Vec<u64> {
+        let mut taken = VecDeque::new();
+        tickets.take(&mut taken);
+        taken.iter().map(|ticket| ticket.id.number()).collect()
+    }
+
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn less_is_wanted_and_never_more() {
+        let mut tickets = Tickets::default();
+        let ticket = ticket(&mut tickets, 1);
+        assert_eq!(ticket.wanted.get(), Want::All);
+        for (told, seen) in [
+            (Want::All, Want::All),
+            (Want::Rest, Want::Rest),
+            (Want::All, Want::Rest),
+            (Want::Nothing, Want::Nothing),
+            (Want::Rest, Want::Nothing),
+        ] {
+            assert!(tickets.reduce(ticket.id, told).is_ok());
+            assert_eq!(ticket.wanted.get(), seen, "after {told:?}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_has_taken_is_not_taken_any_more() {
+        let mut tickets = Tickets::default();
+        for number in 1..=3 {
+            let ticket = ticket(&mut tickets, number);
+            tickets.queue(ticket);
+        }
+        // Whoever reduces it has to tell the end of it: nobody else will.
+        assert!(tickets.reduce(ExchangeId::new(2), Want::Nothing).is_err());
+        assert_eq!(queued(&mut tickets), [1, 3]);
+        assert!(queued(&mut tickets).is_empty());
+    }
+
+    #[test]
+    fn an_exchange_that_nobody_performs_is_nobodys() {
+        let mut tickets = Tickets::default();
+        assert!(tickets.reduce(ExchangeId::new(1), Want::Rest).is_err(), "it has not begun");
+        let kept = ticket(&mut tickets, 1);
+        assert!(tickets.reduce(ExchangeId::new(1), Want::Rest).is_ok());
+        drop(kept);
+        assert!(tickets.reduce(ExchangeId::new(1), Want::Nothing).is_err(), "it was let go of");
+        let closed = ticket(&mut tickets, 2);
+        tickets.close(ExchangeId::new(2));
+        assert!(tickets.reduce(ExchangeId::new(2), Want::Nothing).is_err(), "it is over");
+        assert_eq!(closed.wanted.get(), Want::All);
+        assert!(tickets.open.len() <= 1, "what is over is forgotten");
+    }
+
+    #[test]
+    fn who_watches_is_woken_by_the_caller() {
+        let mut tickets = Tickets::default();
+        let ticket = ticket(&mut tickets, 1);
+        assert!(tickets.reduce(ticket.id, Want::Rest).unwrap().is_none(), "nobody watches yet");
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        ticket.wanted.watch(Waker::from(Arc::clone(&count)));
+        let waker = tickets.reduce(ticket.id, Want::Nothing).unwrap().unwrap();
+        assert_eq!(count.0.load(Ordering::SeqCst), 0, "a lock may be held here");
+        waker.wake();
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+        ticket.wanted.unwatch();
+        assert!(tickets.reduce(ticket.id, Want::Nothing).unwrap().is_none());
+    }
+}

@@ -3,16 +3,15 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use mcp_proto::driver::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, alternate};
 use mcp_proto::http1::{Exchange, Headers, Part, Request, authority};
 use mcp_proto::{HttpFailure, HttpFailureKind, Sent};
 use mcp_runtime_common::rustls::{ClientConnection, StreamOwned};
 use mcp_runtime_common::{HttpSettings, Proxies, Proxy, Tls, addresses};
-use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
@@ -22,10 +21,6 @@ use super::line::{Line, current};
 use super::link::{Link, Wire};
 use super::socket::Socket;
 
-/// How long it may take to find the addresses of a host and to connect to one of them.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// How long a proxy may take to open a tunnel, and again how long it may take to agree on TLS.
-const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// How much of a proxy's answer is read at once.
 const READ: usize = 4096;
 
@@ -97,19 +92,19 @@ impl Dial {
         };
         register(Arc::downgrade(socket.stream()) as Weak<dyn ShutdownHandle>)?;
         if let Some(proxy) = &proxy {
-            let until = Some(line.now() + HANDSHAKE_TIME);
+            let until = Some(line.now() + HANDSHAKE_TIMEOUT);
             let opened = line.run(until, || tunnel(&mut socket, proxy, server));
             opened.map_err(|text| failure(HttpFailureKind::Proxy, text))?;
         }
         if !server.https {
             return Ok(Wire::Plain(socket));
         }
-        let until = Some(line.now() + HANDSHAKE_TIME);
+        let until = Some(line.now() + HANDSHAKE_TIMEOUT);
         let secured = line.run(until, || self.secure(socket, server.host));
         secured.map_err(|error| {
             let late = error.kind() == ErrorKind::WouldBlock;
             let text = if late {
-                format!("no agreement on TLS within {HANDSHAKE_TIME:?}")
+                format!("no agreement on TLS within {HANDSHAKE_TIMEOUT:?}")
             } else {
                 error.to_string()
             };
@@ -125,12 +120,12 @@ impl Dial {
         port: u16,
         whose: &str,
     ) -> Result<Socket, Failure> {
-        let until = line.now() + CONNECT_TIME;
+        let until = line.now() + CONNECT_TIMEOUT;
         let wrong = |kind, error: &io::Error| {
             let late = error.kind() == ErrorKind::TimedOut;
             let what = if kind == HttpFailureKind::Resolve { "address" } else { "connection" };
             if late {
-                failure(kind, format!("{whose}{host}:{port}: no {what} within {CONNECT_TIME:?}"))
+                failure(kind, format!("{whose}{host}:{port}: no {what} within {CONNECT_TIMEOUT:?}"))
             } else {
                 failure(kind, format!("{whose}{host}:{port}: {error}"))
             }
@@ -141,7 +136,7 @@ impl Dial {
                 .look_up(&self.settings, host, port, until)
                 .map_err(|error| wrong(HttpFailureKind::Resolve, &error))?,
         };
-        Socket::connect(line, alternate(found), until)
+        Socket::connect(line, alternate(found).into(), until)
             .map_err(|error| wrong(HttpFailureKind::Connect, &error))
     }
 
@@ -154,21 +149,6 @@ impl Dial {
         }
         Ok(Wire::Tls(Box::new(StreamOwned::new(connection, socket))))
     }
-}
-
-/// The same addresses, with the families taking turns: if one of them leads nowhere, the other is
-/// tried soon (RFC 8305, section 4).
-fn alternate(found: Vec<SocketAddr>) -> Vec<SocketAddr> {
-    let first = found.first().map(SocketAddr::is_ipv6);
-    let (one, other): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|address| Some(address.is_ipv6()) == first);
-    let (mut one, mut other) = (one.into_iter(), other.into_iter());
-    let mut all = Vec::with_capacity(one.len() + other.len());
-    while one.len() + other.len() > 0 {
-        all.extend(one.next());
-        all.extend(other.next());
-    }
-    all
 }
 
 /// Asks the proxy at the other end for a tunnel to this server (RFC 9110, section 9.3.6).
@@ -184,7 +164,7 @@ fn tunnel(socket: &mut Socket, proxy: &Proxy, server: &Server<'_>) -> Result<(),
         Request { method: "CONNECT", target: &target, authority: &target, headers: &headers };
     let mut exchange = Exchange::new(&request, None, false).map_err(|error| error.to_string())?;
     let broken = |error: io::Error| match error.kind() {
-        ErrorKind::WouldBlock => format!("the proxy opened no tunnel within {HANDSHAKE_TIME:?}"),
+        ErrorKind::WouldBlock => format!("the proxy opened no tunnel within {HANDSHAKE_TIMEOUT:?}"),
         _ => format!("the connection to the proxy broke: {error}"),
     };
     let bytes = exchange.unsent().to_vec();

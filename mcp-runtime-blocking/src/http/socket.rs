@@ -5,14 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_proto::driver::NEXT_ADDRESS;
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto};
 
 use super::line::{Line, current};
-
-/// How long an address has before the next one is tried beside it (RFC 8305, section 5).
-const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Where a socket that is shut down while it connects does not wake who waits for it, they look
 /// this often.
@@ -47,7 +45,7 @@ impl Socket {
                 None if trying.is_empty() => return Err(failed),
                 None => {}
             }
-            let head_start = if left.len() == 0 { until } else { line.now() + HEAD_START };
+            let head_start = if left.len() == 0 { until } else { line.now() + NEXT_ADDRESS };
             let patience = head_start.min(until);
             while !trying.is_empty() {
                 let look = LOOK.map_or(patience, |look| patience.min(line.now() + look));

@@ -19,7 +19,7 @@ use std::time::Duration;
 use self::exchange::{Moved, Running};
 pub(crate) use self::network::NoNetwork;
 pub use self::network::{Address, Network, Socket, Via};
-pub use self::open::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, NEXT_ADDRESS};
+pub use self::open::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, NEXT_ADDRESS, alternate};
 use self::open::{Opening, open};
 use self::target::{Target, Targets};
 use super::{Exchanges, Hub};

@@ -103,7 +103,8 @@ async fn before<F: Future + Unpin>(clock: &mut BoxFuture<()>, mut future: F) -> 
 
 /// The same addresses, with the families taking turns: if one of them leads nowhere, the other is
 /// tried soon (RFC 8305, section 4).
-fn alternate(found: Vec<SocketAddr>) -> VecDeque<SocketAddr> {
+#[must_use]
+pub fn alternate(found: Vec<SocketAddr>) -> VecDeque<SocketAddr> {
     let six_first = found.first().is_some_and(SocketAddr::is_ipv6);
     let (mut first, mut second): (VecDeque<_>, VecDeque<_>) =
         found.into_iter().partition(|address| address.is_ipv6() == six_first);
