@@ -31,8 +31,9 @@ impl Connection {
     /// The text of a message has come, or of something that should be one. `from` is the request
     /// whose exchange brought it, where the transport knows.
     pub(super) fn on_text(&mut self, text: String, from: Option<Origin>) {
-        match jsonrpc::read(text) {
-            Ok(read) => {
+        match jsonrpc::read_line(text) {
+            Ok(jsonrpc::Line::One(message)) => self.on_message(message, from),
+            Ok(jsonrpc::Line::Other(read)) => {
                 for message in read.messages {
                     self.on_message(message, from);
                 }

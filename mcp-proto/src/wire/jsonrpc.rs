@@ -47,27 +47,47 @@ pub struct Messages {
     pub malformed: Vec<Option<u64>>,
 }
 
+/// What a line holds.
+#[derive(Debug)]
+pub(crate) enum Line {
+    /// The usual case: one message.
+    One(Message),
+    /// A batch, or something that is no message.
+    Other(Messages),
+}
+
 /// Reads a line.
 ///
 /// # Errors
 /// The line, when it is no JSON.
 pub fn read(line: String) -> Result<Messages, String> {
+    Ok(match read_line(line)? {
+        Line::One(message) => Messages { messages: vec![message], malformed: Vec::new() },
+        Line::Other(messages) => messages,
+    })
+}
+
+/// Reads a line, as [`read`] does.
+pub(crate) fn read_line(line: String) -> Result<Line, String> {
     let raw = Raw::new(line);
     let mut read = Messages::default();
     let json = if raw.as_str().trim_ascii_start().starts_with('[') {
         let elements: Result<Vec<&RawValue>, _> = serde_json::from_str(raw.as_str());
         let elements = elements.map(|all| all.into_iter().map(RawValue::get));
-        elements.is_ok_and(|all| all.into_iter().all(|text| read.add(&raw, text)))
+        elements.is_ok_and(|all| all.into_iter().all(|text| read.add(text, read_one(&raw, text))))
     } else {
-        read.add(&raw, raw.as_str())
+        match read_one(&raw, raw.as_str()) {
+            Ok(Some(message)) => return Ok(Line::One(message)),
+            other => read.add(raw.as_str(), other),
+        }
     };
-    if json { Ok(read) } else { Err(String::from(raw.as_str())) }
+    if json { Ok(Line::Other(read)) } else { Err(String::from(raw.as_str())) }
 }
 
 impl Messages {
-    /// Adds what a text says. `false` when it is no JSON.
-    fn add(&mut self, raw: &Raw, text: &str) -> bool {
-        match read_one(raw, text) {
+    /// Adds what a text was read as. `false` when it is no JSON.
+    fn add(&mut self, text: &str, read: Result<Option<Message>, serde_json::Error>) -> bool {
+        match read {
             Ok(Some(message)) => self.messages.push(message),
             Err(error) if error.is_syntax() || error.is_eof() => return false,
             Ok(None) | Err(_) => self.malformed.push(super::id_scan::answered_by(text.as_bytes())),

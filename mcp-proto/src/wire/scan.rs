@@ -23,6 +23,63 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotPlain;
 
+/// How many bytes of a string are looked at one by one before a search over many at once begins:
+/// most strings of the protocol's are names, and end before such a search pays.
+const SHORT: usize = 24;
+
+/// Where the first quote or backslash is.
+fn quote_or_escape(rest: &[u8]) -> Option<usize> {
+    let is = |byte: &u8| matches!(byte, b'"' | b'\\');
+    let short = rest.get(..SHORT).unwrap_or(rest);
+    short.iter().position(is).or_else(|| {
+        let long = rest.get(SHORT..)?;
+        memchr::memchr2(b'"', b'\\', long).map(|found| SHORT + found)
+    })
+}
+
+/// The end of the string whose text begins at `at`, its quote included, and whether it is free of
+/// escapes.
+fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
+    let mut plain = true;
+    loop {
+        let rest = text.get(at..)?;
+        let found = quote_or_escape(rest)?;
+        at += found + 1;
+        if rest.get(found) == Some(&b'"') {
+            return Some((at, plain));
+        }
+        plain = false;
+        at += 1;
+    }
+}
+
+/// The end of the object or array that begins at `at`.
+fn nested_end(text: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    loop {
+        let byte = *text.get(at)?;
+        at += 1;
+        match byte {
+            b'"' => at = string_end(text, at)?.0,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The end of the number or word that begins at `at`.
+fn scalar_end(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+    at + rest.iter().position(ends).unwrap_or(rest.len())
+}
+
 impl<'a> Members<'a> {
     pub(crate) fn of(text: &'a str) -> Self {
         Members { text, at: 0, state: State::First }
@@ -48,62 +105,24 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Takes a string, and returns what stands between its quotes; `None` in the option where that
-    /// has escapes.
-    fn string(&mut self) -> Option<Option<&'a str>> {
+    /// Takes a member's name. One with escapes is not plain.
+    fn name(&mut self) -> Option<&'a str> {
         self.expect(b'"')?;
         let start = self.at;
-        let mut plain = true;
-        loop {
-            let rest = self.text.as_bytes().get(self.at..)?;
-            let found = memchr::memchr2(b'"', b'\\', rest)?;
-            self.at += found + 1;
-            if rest.get(found) == Some(&b'"') {
-                let text = self.text.get(start..self.at - 1)?;
-                return Some(plain.then_some(text));
-            }
-            plain = false;
-            self.at += 1;
-        }
+        let (end, plain) = string_end(self.text.as_bytes(), start)?;
+        self.at = end;
+        self.text.get(start..end - 1).filter(|_| plain)
     }
 
     fn value(&mut self) -> Option<&'a str> {
         self.blanks();
-        let start = self.at;
-        match self.peek()? {
-            b'"' => {
-                self.string()?;
-            }
-            b'{' | b'[' => self.nested()?,
-            _ => {
-                while let Some(byte) = self.peek() {
-                    if matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r') {
-                        break;
-                    }
-                    self.at += 1;
-                }
-            }
-        }
+        let (start, text) = (self.at, self.text.as_bytes());
+        self.at = match self.peek()? {
+            b'"' => string_end(text, start + 1)?.0,
+            b'{' | b'[' => nested_end(text, start)?,
+            _ => scalar_end(text, start),
+        };
         self.text.get(start..self.at).filter(|value| !value.is_empty())
-    }
-
-    fn nested(&mut self) -> Option<()> {
-        let mut depth = 0usize;
-        loop {
-            match self.peek()? {
-                b'"' => {
-                    self.string()?;
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
-                _ => {}
-            }
-            self.at += 1;
-            if depth == 0 {
-                return Some(());
-            }
-        }
     }
 
     /// The next member; `None` in the option at the end of the text.
@@ -124,7 +143,7 @@ impl<'a> Members<'a> {
             State::Over => return Some(None),
         }
         self.state = State::Next;
-        let name = self.string()??;
+        let name = self.name()?;
         self.expect(b':')?;
         Some(Some((name, self.value()?)))
     }
