@@ -5,10 +5,11 @@ use alloc::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::calls::{CallState, Step};
+use super::calls::Step;
 use super::{Connection, request};
 use crate::error::{CloseReason, PaginationFault, PeerError, ServerError};
 use crate::interface::{Output, Owner, ResendReason};
+use crate::op::Spec;
 use crate::wire::{json_trouble, scan};
 use crate::{CallId, Era, ErrorKind, ProtocolVersion, Raw, Reply, TimerReason};
 
@@ -42,8 +43,7 @@ impl Connection {
             Err(error) => self.on_server_error(id, error),
             Ok(result) => {
                 let spec = call.erased.spec;
-                let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
-                match read_result(&result, modern, spec.paged.is_some(), spec.may_ask) {
+                match read_result(&result, self.is_modern(), spec) {
                     Err(kind) => self.end_call(id, kind),
                     Ok(next) if spec.paged.is_some() => self.on_page(id, result, next),
                     Ok(_) => self.arrived(id, vec![result]),
@@ -53,23 +53,17 @@ impl Connection {
     }
 
     fn on_server_error(&mut self, id: CallId, error: ServerError) {
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
-        let refused = error.code == -32022 && !call.version_retried;
-        let offered = error.supported_versions();
-        if refused && ProtocolVersion::mutual(&offered, Era::Modern) == self.version() {
-            // The refusal proves that nothing ran, and names the version that was sent: once more.
-            if let Some(call) = self.calls.get_mut(id) {
-                call.version_retried = true;
-            }
+        let version = self.known.as_ref().map(|info| info.version);
+        let offered = || ProtocolVersion::mutual(&error.supported_versions(), Era::Modern);
+        // The refusal proves that nothing ran, and names the version that was sent: once more.
+        if error.code == -32022
+            && offered() == version
+            && let Some(call) = self.calls.get_mut(id)
+            && call.spent.resend(ResendReason::Version, 1)
+        {
             return self.send_again(id, ResendReason::Version);
         }
         self.end_call(id, ErrorKind::Server(Box::new(error)));
-    }
-
-    fn version(&self) -> Option<ProtocolVersion> {
-        self.known.as_ref().map(|info| info.version)
     }
 
     /// A page of a list has come: the next one is asked for, within the bounds.
@@ -77,8 +71,7 @@ impl Connection {
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
-        // Each page is a request of its own, with bounds of its own.
-        (call.retries, call.reissued) = (0, false);
+        call.spent.next_page();
         call.pages.bytes += page.len();
         call.pages.all.push(page);
         // Two spellings of one text are one cursor.
@@ -120,7 +113,7 @@ impl Connection {
         if let Some(level) = self.calls.get(id).and_then(|call| call.erased.params.level) {
             self.level = request::level_meta(level);
         }
-        self.calls.advance(id, Step::Arrived(Box::new(reply)));
+        self.calls.advance(id, Step::Arrived(reply));
         self.end_if_taken(id);
     }
 
@@ -133,21 +126,18 @@ impl Connection {
         }
         // What the server asked on the call's stream and was not told is asked no more.
         self.withdraw_all(Owner::Call(id));
-        if let Some(CallState { step: Step::Arrived(reply), .. }) = self.calls.remove(id) {
+        let Some(call) = self.calls.remove(id) else { return };
+        if let Step::Arrived(reply) = call.step {
             self.timers.clear(TimerReason::Call(id));
-            self.outputs.push_back(Output::Done(id, Ok(*reply)));
+            self.outputs.push_back(Output::Done(id, Ok(reply)));
         }
     }
 }
 
 /// Reads what decides about a result: its type and its cursor (specification: basic,
 /// "ResultType"; server/utilities/pagination).
-fn read_result(
-    result: &Raw,
-    modern: bool,
-    paged: bool,
-    may_ask: bool,
-) -> Result<Option<Raw>, ErrorKind> {
+fn read_result(result: &Raw, modern: bool, spec: &Spec) -> Result<Option<Raw>, ErrorKind> {
+    let (paged, may_ask) = (spec.paged.is_some(), spec.may_ask);
     let wrong = |why: String| Err(ErrorKind::Peer(PeerError::Result(why)));
     if !result.as_str().starts_with('{') {
         return wrong(String::from("it is no object"));

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::calls::{CallState, Pages, Step};
+use super::calls::{CallState, Pages, Past, Step};
 use super::{Asked, Connection, Phase, Waiter, request};
 use crate::interface::{Answer, Hearing, Item, Mailbox, Output, Owner, Question};
-use crate::op::{ErasedCall, Wire};
+use crate::op::ErasedCall;
 use crate::transport::Outgoing;
+use crate::wire::jsonrpc;
 use crate::{CallId, Era, ErrorKind, Raw, TimerReason, meta};
 
 impl Connection {
@@ -62,7 +63,7 @@ impl Connection {
     pub(super) fn hand_on_calls(&mut self) {
         for id in self.calls.ids(|call| matches!(call.step, Step::Waiting | Step::Meta)) {
             if let Some(call) = self.calls.get_mut(id) {
-                call.handed_on = true;
+                call.spent.server = true;
                 call.pages = Pages::default();
                 if matches!(call.step, Step::Waiting) {
                     self.stop_clock(id);
@@ -79,39 +80,29 @@ impl Connection {
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
-        let spec = call.erased.spec;
-        if !spec.needs.is_empty() && !ready.info.capabilities.has(spec.needs) {
-            return self.end_call(id, ErrorKind::Capability(spec.needs.join(".")));
+        let needs = call.erased.spec.needs;
+        if !needs.is_empty() && !ready.info.capabilities.has(needs) {
+            return self.end_call(id, ErrorKind::Capability(needs.join(".")));
         }
-        let method = match spec.wire(ready.info.era) {
-            Wire::Request(method) => method,
-            Wire::Custom => call.erased.params.method.as_deref().unwrap_or_default(),
-            Wire::Local => {
-                let pages = Vec::new();
-                return self.arrived(id, pages);
-            }
-        };
-        call.method = String::from(method);
+        if !call.prepare(ready.info.era) {
+            return self.arrived(id, Vec::new());
+        }
         if self.hears.contains(&Hearing::RequestMeta) {
-            let question = Question::RequestMeta { method: call.method.clone() };
+            let question = Question::RequestMeta { method: String::from(call.method()) };
             self.ask(Owner::Call(id), Asked::Meta(id), question);
             self.calls.advance(id, Step::Meta);
         } else {
-            self.send(id);
+            self.send(id, &Map::new());
         }
     }
 
     /// The host has answered the question for metadata.
     pub(super) fn on_meta(&mut self, id: CallId, answer: Answer) {
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
         match answer {
             Answer::RequestMeta(meta) => {
-                call.request_meta = meta;
                 self.calls.advance(id, Step::Waiting);
                 if matches!(self.phase, Phase::Ready(_)) {
-                    self.send(id);
+                    self.send(id, &meta);
                 } else {
                     self.stop_clock(id);
                 }
@@ -123,52 +114,43 @@ impl Connection {
         }
     }
 
-    fn send(&mut self, id: CallId) {
+    /// Sends the request of a call, with the metadata that the host gave for this one.
+    fn send(&mut self, id: CallId, request_meta: &Map<String, Value>) {
         let Phase::Ready(ready) = &self.phase else {
             return;
         };
-        let Some(call) = self.calls.get_mut(id) else {
+        let Some(call) = self.calls.get(id) else {
             return;
         };
         let request = self.next_request + 1;
+        let ErasedCall { params, options, .. } = &call.erased;
         let modern = ready.info.era == Era::Modern;
-        let level = modern.then_some(&self.level);
-        let mut meta = request::host_meta(level.into_iter().chain([
-            &self.meta,
-            &call.request_meta,
-            &call.erased.params.meta,
-            &call.erased.options.meta,
-        ]))
-        .into_owned();
-        let wanted = call.erased.options.progress;
+        let level = modern.then_some(&self.level).into_iter();
+        let places = [&self.meta, request_meta, &params.meta, &options.meta];
+        let mut meta = request::host_meta(level.chain(places)).into_owned();
         let taken = |token: &str| self.calls.by_token(token).is_some();
-        let token = progress_token(&mut meta, request, wanted, taken);
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
-        let params = request::params(
-            call.erased.params.object.as_str(),
-            call.pages.cursor.as_ref().map(Raw::as_str),
-            &ready.protocol_meta,
-            &meta,
-        );
-        let method = call.method.clone();
-        let name = call.erased.params.name.clone();
-        let owner = Owner::Call(id);
-        let (name, params) = (name.as_deref(), params.as_str());
-        let message =
-            Outgoing::Request { id: request, method: &method, name, params, owner, modern };
+        let token = progress_token(&mut meta, request, options.progress, taken);
+        let (method, object, fixed) = (call.method(), params.object.as_str(), &ready.protocol_meta);
+        let cursor = call.pages.cursor.as_ref().map(Raw::as_str);
+        let length = object.len() + fixed.len() + 64;
+        let line = jsonrpc::request_line_with(request, method, length, |line| {
+            request::push_params(line, object, cursor, fixed, &meta);
+        });
+        let (name, owner) = (params.name.as_deref(), Owner::Call(id));
+        let message = Outgoing::Request { id: request, method, name, line, owner, modern };
         // While the server shows signs of its end nothing is sent: the call waits for the next one.
         let Some(sent) = self.link.send(message) else {
             self.calls.advance(id, Step::Waiting);
             return;
         };
         self.next_request(Waiter::Call(id));
-        if let Some(call) = self.calls.get_mut(id) {
-            call.sent = true;
-        }
         let token = token.filter(|token| self.calls.book_token(token.clone(), id));
         self.calls.advance(id, Step::Sent { request, token });
+        if let Some(call) = self.calls.get_mut(id)
+            && call.past == Past::Unsent
+        {
+            call.past = Past::Sent;
+        }
         self.take_up(sent);
     }
 

@@ -3,38 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-
+use super::end::outcome_of;
 use super::mailbox::Waiting;
-use crate::op::ErasedCall;
-use crate::{CallId, Raw, Reply};
+use crate::interface::ResendReason;
+use crate::op::{ErasedCall, Wire};
+use crate::{CallId, Era, ErrorKind, Outcome, Raw, Reply};
 
 /// One call of the host's: one state machine for all operations.
 #[derive(Debug)]
 pub(super) struct CallState {
     pub(super) erased: ErasedCall,
     pub(super) step: Step,
-    /// The method of its latest request.
-    pub(super) method: String,
+    pub(super) past: Past,
+    pub(super) spent: Spent,
+    /// The method of its latest request, if its parameters do not name one.
+    method: &'static str,
     /// Since when its time runs, for the text of a timeout.
     pub(super) since: Duration,
-    /// Something of it was handed to the transport.
-    pub(super) sent: bool,
-    /// A request of it that may have run was followed by another.
-    pub(super) in_doubt: bool,
-    /// The server was lost before it was sent anything, and it went to the next one.
-    pub(super) handed_on: bool,
-    pub(super) version_retried: bool,
-    /// Its one re-issue after a broken event stream is used up.
-    pub(super) reissued: bool,
-    /// It was carried over to a new session.
-    pub(super) renewed: bool,
-    /// How often it was sent again after a transient failure.
-    pub(super) retries: u32,
     pub(super) pages: Pages,
     pub(super) items: Waiting,
-    /// The metadata that the host gave for the next request.
-    pub(super) request_meta: Map<String, Value>,
 }
 
 /// How far a call is.
@@ -49,7 +36,49 @@ pub(super) enum Step {
     /// It waits before its request is sent again.
     Pausing,
     /// Its result has arrived, and waits until the items before it were taken.
-    Arrived(Box<Reply>),
+    Arrived(Reply),
+}
+
+/// What the server may have done of a call by now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Past {
+    /// Nothing was handed to the transport.
+    Unsent,
+    /// Requests were sent, and how the latest ends decides.
+    Sent,
+    /// A request that may have run was followed by another: whatever becomes of that, nobody knows.
+    InDoubt,
+}
+
+/// What a call has used up of that which it gets a bounded number of times.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    resends: Vec<(ResendReason, u32)>,
+    /// Its server was lost before it was sent anything, and it went to the next one.
+    pub(super) server: bool,
+}
+
+impl Spent {
+    /// How often it was sent again for this reason.
+    pub(super) fn resends(&self, reason: ResendReason) -> u32 {
+        self.resends.iter().find(|(of, _)| *of == reason).map_or(0, |(_, count)| *count)
+    }
+
+    /// Counts a re-send, unless there were `most` of them.
+    pub(super) fn resend(&mut self, reason: ResendReason, most: u32) -> bool {
+        let before = self.resends(reason);
+        if before < most {
+            self.resends.retain(|(of, _)| *of != reason);
+            self.resends.push((reason, before + 1));
+        }
+        before < most
+    }
+
+    /// A page has come. The next is a request of its own, with bounds of its own.
+    pub(super) fn next_page(&mut self) {
+        let of_page = [ResendReason::Retry, ResendReason::BrokenModernStream];
+        self.resends.retain(|(of, _)| !of_page.contains(of));
+    }
 }
 
 /// The pages of a list that were read so far.
@@ -65,22 +94,39 @@ pub(super) struct Pages {
 
 impl CallState {
     pub(super) fn new(erased: ErasedCall, since: Duration) -> Self {
-        let method = erased.params.method.as_deref().unwrap_or(erased.spec.name);
         CallState {
-            method: String::from(method),
+            method: erased.spec.name,
             erased,
             step: Step::Waiting,
+            past: Past::Unsent,
+            spent: Spent::default(),
             since,
-            sent: false,
-            in_doubt: false,
-            handed_on: false,
-            version_retried: false,
-            reissued: false,
-            renewed: false,
-            retries: 0,
             pages: Pages::default(),
             items: Waiting::default(),
-            request_meta: Map::new(),
+        }
+    }
+
+    /// The method of its latest request.
+    pub(super) fn method(&self) -> &str {
+        self.erased.params.method.as_deref().unwrap_or(self.method)
+    }
+
+    /// Gets it ready for its next request. `false`: there is none to send.
+    pub(super) fn prepare(&mut self, era: Era) -> bool {
+        match self.erased.spec.wire(era) {
+            Wire::Request(method) => self.method = method,
+            Wire::Custom => {}
+            Wire::Local => return false,
+        }
+        true
+    }
+
+    /// What can be said of its outcome when it ends like this.
+    pub(super) fn outcome(&self, kind: &ErrorKind) -> Outcome {
+        match self.past {
+            Past::Unsent => Outcome::NotSent,
+            Past::Sent => outcome_of(kind, self.erased.spec),
+            Past::InDoubt => Outcome::Unknown,
         }
     }
 
@@ -89,7 +135,7 @@ impl CallState {
     pub(super) fn ends_with_server(&self) -> bool {
         match self.step {
             Step::Sent { .. } => true,
-            Step::Waiting | Step::Meta | Step::Pausing => self.handed_on,
+            Step::Waiting | Step::Meta | Step::Pausing => self.spent.server,
             Step::Arrived(_) => false,
         }
     }
@@ -97,7 +143,8 @@ impl CallState {
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    all: BTreeMap<CallId, CallState>,
+    /// In boxes, since a map moves what it holds whenever one comes or goes.
+    all: BTreeMap<CallId, Box<CallState>>,
     /// Which call progress under a token belongs to. The token is JSON text.
     tokens: BTreeMap<String, CallId>,
 }
@@ -108,7 +155,7 @@ impl Calls {
     }
 
     pub(super) fn insert(&mut self, id: CallId, call: CallState) {
-        self.all.insert(id, call);
+        self.all.insert(id, Box::new(call));
     }
 
     pub(super) fn contains(&self, id: CallId) -> bool {
@@ -116,14 +163,14 @@ impl Calls {
     }
 
     pub(super) fn get(&self, id: CallId) -> Option<&CallState> {
-        self.all.get(&id)
+        self.all.get(&id).map(|call| &**call)
     }
 
     pub(super) fn get_mut(&mut self, id: CallId) -> Option<&mut CallState> {
-        self.all.get_mut(&id)
+        self.all.get_mut(&id).map(|call| &mut **call)
     }
 
-    pub(super) fn remove(&mut self, id: CallId) -> Option<CallState> {
+    pub(super) fn remove(&mut self, id: CallId) -> Option<Box<CallState>> {
         let call = self.all.remove(&id)?;
         self.forget_token(id, &call.step);
         Some(call)

@@ -4,7 +4,8 @@ use super::calls::{CallState, Step};
 use super::{Connection, Phase};
 use crate::error::{Outcome, Phase as TimePhase, Timeout};
 use crate::interface::{Output, Owner};
-use crate::{CallId, Era, Error, ErrorKind, HttpFault, Sent, TimerReason, TransportError};
+use crate::op::Spec;
+use crate::{CallId, Error, ErrorKind, HttpFault, Sent, TimerReason, TransportError};
 
 impl Connection {
     pub(super) fn on_cancel(&mut self, id: CallId) {
@@ -38,8 +39,7 @@ impl Connection {
         }
         let kind = kind(call);
         if let Step::Sent { request, .. } = call.step {
-            let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
-            let told = self.link.abandon(request, reason, modern);
+            let told = self.link.abandon(request, reason, self.is_modern());
             self.take_up(told);
         }
         self.end_call(id, kind);
@@ -76,12 +76,8 @@ impl Connection {
         }
         self.timers.clear(TimerReason::Retry(id));
         self.timers.clear(TimerReason::Call(id));
-        let outcome = match (call.sent, call.in_doubt) {
-            (false, _) => Outcome::NotSent,
-            (true, true) => Outcome::Unknown,
-            (true, false) => outcome_of(&kind),
-        };
-        let mut error = self.error(kind, outcome, &call.method);
+        let outcome = call.outcome(&kind);
+        let mut error = self.error(kind, outcome, call.method());
         if error.is_timeout() {
             error = self.with_hints(error);
         }
@@ -106,8 +102,13 @@ impl Connection {
 }
 
 /// Whether the server may have done what a call asked for, by how the call ended.
-pub(super) fn outcome_of(kind: &ErrorKind) -> Outcome {
+pub(super) fn outcome_of(kind: &ErrorKind, spec: &Spec) -> Outcome {
     let fault = match kind {
+        // A tool that ran may have said what does not fit its schema: servers that check that say
+        // of it that parameters are wrong.
+        ErrorKind::Server(error) if error.code == -32602 && !spec.idempotent => {
+            return Outcome::Unknown;
+        }
         ErrorKind::Server(error) if proves_nothing_ran(error.code) => return Outcome::NotRun,
         ErrorKind::Transport(TransportError::Http(fault)) => fault,
         _ => return Outcome::Unknown,

@@ -41,8 +41,8 @@ use crate::transport::http::Http;
 use crate::transport::stdio::Stdio;
 use crate::transport::{Failure, Happening, Link, Outgoing};
 use crate::{
-    ApiMisuse, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Error, ErrorKind, Event, ExchangeId,
-    Now, ProcessId, QuestionId, Raw, TimerReason, Transport,
+    ApiMisuse, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Era, Error, ErrorKind, Event,
+    ExchangeId, Now, ProcessId, QuestionId, Raw, TimerReason, Transport,
 };
 
 /// The client side of one server.
@@ -442,6 +442,11 @@ impl Connection {
     }
 
     // Small things
+
+    /// Whether the server, as it introduced itself last, is of the modern era.
+    fn is_modern(&self) -> bool {
+        self.known.as_ref().is_some_and(|info| info.era == Era::Modern)
+    }
 
     /// How long a call may take that brings no timeout of its own.
     fn call_timeout(&self) -> Duration {

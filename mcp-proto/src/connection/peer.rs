@@ -246,8 +246,7 @@ impl Connection {
             return;
         };
         // What comes on the stream of a modern request belongs to that request.
-        let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
-        if modern && from.is_some_and(|from| from.owner != Owner::Call(id)) {
+        if self.is_modern() && from.is_some_and(|from| from.owner != Owner::Call(id)) {
             let method = "notifications/progress";
             return self.dropped("it came on the stream of another request", Some(method));
         }

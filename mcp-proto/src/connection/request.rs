@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::interface::Hearing;
 use crate::model::LoggingLevel;
+use crate::wire::jsonrpc::push_flat;
 use crate::{ConnectionConfig, Era, ProtocolVersion, meta};
 
 /// What a client declares it can do, from what its host has registered.
@@ -81,35 +82,45 @@ pub(super) fn host_meta<'a>(
     all.unwrap_or(Cow::Owned(Map::new()))
 }
 
-/// Writes parameters: the operation's, then the cursor, then `_meta`.
+/// Writes parameters.
 pub(super) fn params(
     object: &str,
     cursor: Option<&str>,
     protocol_meta: &str,
     host_meta: &Map<String, Value>,
 ) -> String {
-    let members = inner(object);
-    let mut text = String::with_capacity(object.len() + protocol_meta.len() + 64);
+    let mut text = String::new();
+    push_params(&mut text, object, cursor, protocol_meta, host_meta);
+    text
+}
+
+/// Appends parameters: the operation's, then the cursor, then `_meta`.
+pub(super) fn push_params(
+    text: &mut String,
+    object: &str,
+    cursor: Option<&str>,
+    protocol_meta: &str,
+    host_meta: &Map<String, Value>,
+) {
     text.push('{');
-    text.push_str(members);
+    push_flat(text, inner(object));
     if let Some(cursor) = cursor {
-        separate(&mut text);
+        separate(text);
         text.push_str(r#""cursor":"#);
         text.push_str(cursor);
     }
     if !protocol_meta.is_empty() || !host_meta.is_empty() {
-        separate(&mut text);
+        separate(text);
         text.push_str(r#""_meta":{"#);
         text.push_str(protocol_meta);
         if !host_meta.is_empty() {
-            separate(&mut text);
+            separate(text);
             let host = serde_json::to_string(host_meta).unwrap_or_default();
             text.push_str(inner(&host));
         }
         text.push('}');
     }
     text.push('}');
-    text
 }
 
 fn separate(text: &mut String) {

@@ -1,36 +1,41 @@
 //! What becomes of a call whose request has no answer: the few cases in which it is sent again, and
 //! the error in all others.
 
-use super::calls::{Pages, Step};
-use super::end::outcome_of;
+use super::calls::{Pages, Past, Step};
 use super::{Connection, Phase};
 use crate::interface::{Output, ResendReason};
 use crate::transport::Failure;
-use crate::{CallId, Era, ErrorKind, Event, Outcome, TimerReason, Transport, TransportError};
+use crate::{CallId, ErrorKind, Event, Outcome, TimerReason, Transport, TransportError};
 
 impl Connection {
     pub(super) fn on_call_failure(&mut self, id: CallId, failure: Failure) {
-        let modern = self.known.as_ref().is_some_and(|info| info.era == Era::Modern);
+        let modern = self.is_modern();
         let kind = self.error_kind(failure.clone());
         let Some(call) = self.calls.get_mut(id) else { return };
         let idempotent = call.erased.spec.idempotent;
-        let doubt = call.in_doubt || outcome_of(&kind) == Outcome::Unknown;
+        let past = match call.outcome(&kind) {
+            Outcome::Unknown => Past::InDoubt,
+            _ => call.past,
+        };
         match failure {
             // The end of its stream cancels a modern request, and the server knows it. That counts
             // once, for any request.
-            Failure::Ended | Failure::StreamBroken if modern && !call.reissued => {
-                (call.reissued, call.in_doubt) = (true, doubt);
+            Failure::Ended | Failure::StreamBroken
+                if modern && call.spent.resend(ResendReason::BrokenModernStream, 1) =>
+            {
+                call.past = past;
                 self.send_again(id, ResendReason::BrokenModernStream);
             }
             Failure::StreamBroken if modern => self.end_call(id, kind),
-            Failure::SessionGone if idempotent && !call.renewed => {
-                call.renewed = true;
+            Failure::SessionGone
+                if idempotent && call.spent.resend(ResendReason::NewSession, 1) =>
+            {
                 // Cursors of the old session mean nothing in the new one.
                 call.pages = Pages::default();
                 self.send_again(id, ResendReason::NewSession);
             }
             _ if failure.is_transient() && idempotent => {
-                call.in_doubt = doubt;
+                call.past = past;
                 self.retry_later(id, kind);
             }
             _ => self.end_call(id, kind),
@@ -50,11 +55,11 @@ impl Connection {
             _ => (0, std::time::Duration::ZERO),
         };
         let Some(call) = self.calls.get_mut(id) else { return };
-        if call.retries >= most {
+        let before = call.spent.resends(ResendReason::Retry);
+        if !call.spent.resend(ResendReason::Retry, most) {
             return self.end_call(id, kind);
         }
-        let after = crate::era::backoff(backoff, call.retries);
-        call.retries += 1;
+        let after = crate::era::backoff(backoff, before);
         self.calls.advance(id, Step::Pausing);
         self.set_timer(TimerReason::Retry(id), after);
         self.event(Event::RetryScheduled { call: id, after });

@@ -2,12 +2,13 @@
 
 use alloc::sync::Arc;
 
-use super::calls::Step;
+use super::calls::{Past, Step};
 use super::{Connection, Greeting, Phase, Ready, Waiter, request};
 use crate::era::{Agreed, Answered, Start, Verdict};
 use crate::error::{CloseReason, Outcome, Phase as TimePhase, Timeout};
 use crate::interface::{ConnectionState, Output, Owner};
 use crate::transport::{Failure, Outgoing};
+use crate::wire::jsonrpc;
 use crate::{Era, ErrorKind, Event, ProtocolVersion, TimerReason, Transport};
 
 impl Connection {
@@ -98,7 +99,8 @@ impl Connection {
     fn send_start(&mut self, waiter: Waiter, method: &str, params: &str, modern: bool) {
         let id = self.next_request(waiter);
         let owner = Owner::Connection;
-        let request = Outgoing::Request { id, method, name: None, params, owner, modern };
+        let line = jsonrpc::request_line(id, method, params);
+        let request = Outgoing::Request { id, method, name: None, line, owner, modern };
         self.send_message(request);
     }
 
@@ -272,8 +274,11 @@ impl Connection {
             self.timers.clear(TimerReason::Retry(id));
             if let Some(call) = self.calls.remove(id) {
                 // Over HTTP calls may be out while a new session is begun.
-                let outcome = if call.sent { Outcome::Unknown } else { Outcome::NotSent };
-                let error = error.clone().of(&self.server, &call.method).with(outcome);
+                let outcome = match call.past {
+                    Past::Unsent => Outcome::NotSent,
+                    Past::Sent | Past::InDoubt => Outcome::Unknown,
+                };
+                let error = error.clone().of(&self.server, call.method()).with(outcome);
                 self.outputs.push_back(Output::Done(id, Err(error)));
             }
         }

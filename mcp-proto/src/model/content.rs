@@ -189,6 +189,20 @@ fn kind(piece: &str) -> Option<Cow<'_, str>> {
     object(piece).ok().map(|Kind { kind }| kind)
 }
 
+/// The text of a piece that is nothing but a text, as nearly all are, without parsing it twice. Its
+/// JSON was checked with the result that it is a part of.
+fn plain_piece(piece: &str) -> Option<String> {
+    let [kind, text, annotations] = scan::members(piece, ["type", "text", "annotations"]).ok()?;
+    if kind != Some(r#""text""#) || annotations.is_some() {
+        return None;
+    }
+    let text = text?;
+    match scan::plain_text(text) {
+        Some(text) => Some(String::from(text)),
+        None => serde_json::from_str(text).ok(),
+    }
+}
+
 impl Content {
     /// Reads the pieces of a `content` array, which `whole` contains. A piece that is malformed is
     /// kept as [`Content::Unknown`].
@@ -197,6 +211,9 @@ impl Content {
     }
 
     pub(crate) fn read(raw: Raw) -> Content {
+        if let Some(text) = plain_piece(raw.as_str()) {
+            return Content::Text(TextContent { text, annotations: None, raw });
+        }
         let read = match kind(raw.as_str()).as_deref() {
             Some("text") => {
                 raw.parse().map(|c| Content::Text(TextContent { raw: raw.clone(), ..c }))

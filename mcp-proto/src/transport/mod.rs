@@ -33,7 +33,8 @@ pub(crate) enum Outgoing<'a> {
         method: &'a str,
         /// What intermediaries may route by: the tool, prompt or resource.
         name: Option<&'a str>,
-        params: &'a str,
+        /// The whole message, as one line.
+        line: Vec<u8>,
         owner: Owner,
         /// Whether it goes out under a modern revision.
         modern: bool,
@@ -51,9 +52,7 @@ pub(crate) enum Outgoing<'a> {
 impl Outgoing<'_> {
     fn into_line(self) -> Vec<u8> {
         match self {
-            Outgoing::Request { id, method, params, .. } => {
-                jsonrpc::request_line(id, method, params)
-            }
+            Outgoing::Request { line, .. } => line,
             Outgoing::Notification { method, params } => jsonrpc::notification_line(method, params),
             Outgoing::Reply { id, outcome } => jsonrpc::response_line(id, outcome),
         }

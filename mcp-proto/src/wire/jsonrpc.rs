@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0 messages (specification: basic, "Messages").
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::de::{self, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -290,14 +290,29 @@ impl<'de> de::Deserialize<'de> for Key {
 /// Writes a request as one line. `params` must be the text of a JSON object.
 #[must_use]
 pub fn request_line(id: u64, method: &str, params: &str) -> Vec<u8> {
-    let mut line = String::with_capacity(params.len() + method.len() + 64);
+    request_line_with(id, method, params.len(), |line| push_flat(line, params))
+}
+
+/// Writes a request as one line, with parameters of about this length that `params` appends.
+pub(crate) fn request_line_with(
+    id: u64,
+    method: &str,
+    length: usize,
+    params: impl FnOnce(&mut String),
+) -> Vec<u8> {
+    let mut line = String::with_capacity(length + method.len() + 64);
     line.push_str(r#"{"jsonrpc":"2.0","id":"#);
-    line.push_str(&id.to_string());
+    push_number(&mut line, id);
     push_method(&mut line, method);
     line.push_str(r#","params":"#);
-    push_flat(&mut line, params);
+    params(&mut line);
     line.push_str("}\n");
     line.into_bytes()
+}
+
+fn push_number(line: &mut String, number: u64) {
+    // Writing to a text cannot fail.
+    let _ = write!(line, "{number}");
 }
 
 /// Writes a notification as one line. Without `params` the member is left out.
@@ -353,7 +368,7 @@ pub(crate) fn push_string(line: &mut String, text: &str) {
 
 /// Appends JSON text. A line end in it can only be white space between tokens, and would cut the
 /// message in two, so it becomes a blank.
-fn push_flat(line: &mut String, json: &str) {
+pub(crate) fn push_flat(line: &mut String, json: &str) {
     if memchr::memchr2(b'\n', b'\r', json.as_bytes()).is_none() {
         line.push_str(json);
     } else {

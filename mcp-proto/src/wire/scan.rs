@@ -4,37 +4,100 @@
 //! It is no validator: what it finds is parsed by whoever uses it. Whatever is not plain, such as
 //! a member name with an escape, makes it give up, and then the caller parses.
 
-/// The members of an object, in order.
-#[derive(Debug)]
-pub(crate) struct Members<'a> {
-    text: &'a str,
-    at: usize,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    First,
-    Next,
-    Over,
-}
-
 /// The text is not plain: it must be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotPlain;
 
-/// How many bytes of a string are looked at one by one before a search over many at once begins:
-/// most strings of the protocol's are names, and end before such a search pays.
-const SHORT: usize = 24;
+/// Reads some members of an object: the values that have these names, in the order of the names.
+/// A member that is absent is `None`; one that stands twice is not plain.
+pub(crate) fn members<'a, const N: usize>(
+    text: &'a str,
+    names: [&str; N],
+) -> Result<[Option<&'a str>; N], NotPlain> {
+    find(text, names).ok_or(NotPlain)
+}
+
+fn find<'a, const N: usize>(text: &'a str, names: [&str; N]) -> Option<[Option<&'a str>; N]> {
+    let bytes = text.as_bytes();
+    let mut found = [None; N];
+    let mut at = expect(bytes, 0, b'{')?;
+    if let Some(end) = expect(bytes, at, b'}') {
+        return is_end(bytes, end).then_some(found);
+    }
+    loop {
+        let start = expect(bytes, at, b'"')?;
+        let (end, plain) = string_end(bytes, start)?;
+        let name = bytes.get(start..end - 1).filter(|_| plain)?;
+        let start = blanks(bytes, expect(bytes, end, b':')?);
+        at = value_end(bytes, start)?;
+        if let Some(place) = names.iter().position(|wanted| wanted.as_bytes() == name)
+            && found.get_mut(place)?.replace(text.get(start..at)?).is_some()
+        {
+            return None;
+        }
+        at = blanks(bytes, at);
+        match bytes.get(at)? {
+            b',' => at += 1,
+            b'}' => return is_end(bytes, at + 1).then_some(found),
+            _ => return None,
+        }
+    }
+}
+
+/// Where the blanks that begin at `at` end.
+fn blanks(text: &[u8], mut at: usize) -> usize {
+    while matches!(text.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// The end of this byte, which stands behind blanks.
+fn expect(text: &[u8], at: usize, byte: u8) -> Option<usize> {
+    let at = blanks(text, at);
+    (text.get(at) == Some(&byte)).then_some(at + 1)
+}
+
+fn is_end(text: &[u8], at: usize) -> bool {
+    blanks(text, at) == text.len()
+}
+
+/// The end of the value that begins at `at`.
+fn value_end(text: &[u8], at: usize) -> Option<usize> {
+    let end = match text.get(at)? {
+        b'"' => string_end(text, at + 1)?.0,
+        b'{' | b'[' => nested_end(text, at)?,
+        _ => scalar_end(text, at),
+    };
+    (end > at).then_some(end)
+}
+
+/// How many bytes of a string are looked at eight at a time. Most strings are names, and end before
+/// the start of a vector search has paid.
+const SHORT: usize = 32;
 
 /// Where the first quote or backslash is.
 fn quote_or_escape(rest: &[u8]) -> Option<usize> {
-    let is = |byte: &u8| matches!(byte, b'"' | b'\\');
-    let short = rest.get(..SHORT).unwrap_or(rest);
-    short.iter().position(is).or_else(|| {
-        let long = rest.get(SHORT..)?;
-        memchr::memchr2(b'"', b'\\', long).map(|found| SHORT + found)
-    })
+    let (words, _) = rest.get(..SHORT).unwrap_or(rest).as_chunks::<8>();
+    for (n, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = zeros(word ^ every(b'"')) | zeros(word ^ every(b'\\'));
+        if found != 0 {
+            return Some(n * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let looked = words.len() * 8;
+    memchr::memchr2(b'"', b'\\', rest.get(looked..)?).map(|found| looked + found)
+}
+
+/// A word of eight bytes like this one.
+const fn every(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The high bit of each byte that is zero, up to the first: what is above it may be wrong.
+const fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(every(1)) & !word & every(0x80)
 }
 
 /// The end of the string whose text begins at `at`, its quote included, and whether it is free of
@@ -80,119 +143,13 @@ fn scalar_end(text: &[u8], at: usize) -> usize {
     at + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
-impl<'a> Members<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
-        Members { text, at: 0, state: State::First }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-    }
-
-    fn expect(&mut self, byte: u8) -> Option<()> {
-        self.blanks();
-        if self.peek() == Some(byte) {
-            self.at += 1;
-            Some(())
-        } else {
-            None
-        }
-    }
-
-    /// Takes a member's name. One with escapes is not plain.
-    fn name(&mut self) -> Option<&'a str> {
-        self.expect(b'"')?;
-        let start = self.at;
-        let (end, plain) = string_end(self.text.as_bytes(), start)?;
-        self.at = end;
-        self.text.get(start..end - 1).filter(|_| plain)
-    }
-
-    fn value(&mut self) -> Option<&'a str> {
-        self.blanks();
-        let (start, text) = (self.at, self.text.as_bytes());
-        self.at = match self.peek()? {
-            b'"' => string_end(text, start + 1)?.0,
-            b'{' | b'[' => nested_end(text, start)?,
-            _ => scalar_end(text, start),
-        };
-        self.text.get(start..self.at).filter(|value| !value.is_empty())
-    }
-
-    /// The next member; `None` in the option at the end of the text.
-    fn step(&mut self) -> Option<Option<(&'a str, &'a str)>> {
-        match self.state {
-            State::First => {
-                self.expect(b'{')?;
-                if self.expect(b'}').is_some() {
-                    return self.end();
-                }
-            }
-            State::Next => {
-                if self.expect(b'}').is_some() {
-                    return self.end();
-                }
-                self.expect(b',')?;
-            }
-            State::Over => return Some(None),
-        }
-        self.state = State::Next;
-        let name = self.name()?;
-        self.expect(b':')?;
-        Some(Some((name, self.value()?)))
-    }
-
-    fn end(&mut self) -> Option<Option<(&'a str, &'a str)>> {
-        self.state = State::Over;
-        self.blanks();
-        (self.at == self.text.len()).then_some(None)
-    }
-}
-
-impl<'a> Iterator for Members<'a> {
-    type Item = Result<(&'a str, &'a str), NotPlain>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self.step() {
-            Some(member) => member.map(Ok),
-            None => {
-                self.state = State::Over;
-                Some(Err(NotPlain))
-            }
-        }
-    }
-}
-
-/// Reads some members of an object: the values that have these names, in the order of the names.
-/// A member that is absent is `None`; one that stands twice is not plain.
-pub(crate) fn members<'a, const N: usize>(
-    text: &'a str,
-    names: [&str; N],
-) -> Result<[Option<&'a str>; N], NotPlain> {
-    let mut found = [None; N];
-    for member in Members::of(text) {
-        let (name, value) = member?;
-        let place = names.iter().position(|wanted| *wanted == name);
-        if let Some(place) = place.and_then(|at| found.get_mut(at))
-            && place.replace(value).is_some()
-        {
-            return Err(NotPlain);
-        }
-    }
-    Ok(found)
-}
-
 /// What a value says that is a text without escapes, and without what would need one.
 pub(crate) fn plain_text(value: &str) -> Option<&str> {
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
     let plain = |byte| byte >= b' ' && byte != b'"' && byte != b'\\';
-    inner.bytes().all(plain).then_some(inner)
+    // A whole stretch at once, which the compiler makes a few instructions of.
+    let all = |stretch: &[u8]| stretch.iter().fold(true, |all, byte| all & plain(*byte));
+    inner.as_bytes().chunks(64).all(all).then_some(inner)
 }
 
 #[cfg(test)]
