@@ -1,6 +1,7 @@
 //! What the core never reads itself: entropy and the clocks.
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mcp_proto::Now;
@@ -17,27 +18,41 @@ pub fn seed() -> io::Result<[u8; 32]> {
     Ok(seed)
 }
 
+/// How many nanoseconds the wall clock is ahead of this moment. One before 1970 is wrong anyway.
+fn ahead_of(mono: Duration) -> u64 {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    unix.saturating_sub(mono).as_nanos().try_into().unwrap_or(u64::MAX)
+}
+
 /// The clocks as the core wants them: durations since a fixed moment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Clock {
     base: Instant,
+    /// The second in which the wall clock was read last, and how many nanoseconds it was ahead.
+    second: AtomicU64,
+    ahead: AtomicU64,
 }
 
 impl Clock {
     /// A clock whose monotonic side begins now. One connection keeps one clock.
     #[must_use]
     pub fn new() -> Self {
-        Clock { base: Instant::now() }
+        let ahead = AtomicU64::new(ahead_of(Duration::ZERO));
+        Clock { base: Instant::now(), second: AtomicU64::new(0), ahead }
     }
 
-    /// The present moment.
+    /// The present moment. A call reads it several times, so that the wall clock, at which only
+    /// dates look, is read once a second.
     #[must_use]
     pub fn now(&self) -> Now {
-        Now {
-            mono: self.base.elapsed(),
-            // A wall clock before 1970 is wrong anyway.
-            unix: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+        let mono = self.base.elapsed();
+        let second = mono.as_secs();
+        if self.second.load(Ordering::Relaxed) != second {
+            self.second.store(second, Ordering::Relaxed);
+            self.ahead.store(ahead_of(mono), Ordering::Relaxed);
         }
+        let ahead = Duration::from_nanos(self.ahead.load(Ordering::Relaxed));
+        Now { mono, unix: mono.saturating_add(ahead) }
     }
 
     /// How long it is from now to a moment on the monotonic clock; zero when it is over.

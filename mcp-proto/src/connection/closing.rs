@@ -49,6 +49,7 @@ impl Connection {
         self.timers.clear(TimerReason::StartRetry);
         self.timers.clear(TimerReason::Stream);
         self.requests.clear();
+        self.held_answers.clear();
         self.withdraw_all(Owner::Connection);
         self.skipped = Skipped::default();
         self.relaunch_due = false;

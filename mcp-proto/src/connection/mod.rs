@@ -31,8 +31,8 @@ use self::timer::Timers;
 use crate::era::{Held, Start};
 use crate::error::{CloseReason, Outcome};
 use crate::interface::{
-    CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Setting, Source,
-    StdioInput,
+    Answer, CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Setting,
+    Source, StdioInput,
 };
 use crate::journal::Recorder;
 use crate::model::ServerInfo;
@@ -65,6 +65,8 @@ pub struct Connection {
     requests: BTreeMap<u64, Waiter>,
     next_request: u64,
     questions: BTreeMap<QuestionId, Asked>,
+    /// Answers of the host's that wait until fewer answers are on their way, oldest first.
+    held_answers: VecDeque<(Raw, Answer)>,
     next_question: u64,
     next_call: u64,
     hears: Vec<Hearing>,
@@ -185,6 +187,7 @@ impl Connection {
             requests: BTreeMap::new(),
             next_request: 0,
             questions: BTreeMap::new(),
+            held_answers: VecDeque::new(),
             next_question: 0,
             next_call: 0,
             hears: config.hears.clone(),
@@ -427,6 +430,7 @@ impl Connection {
 
     /// Brings what follows from the new state: a start for calls that wait, and the news of a rest.
     fn settle(&mut self) {
+        self.send_held_answers();
         if !self.link.at_rest() {
             return;
         }

@@ -192,13 +192,30 @@ impl Connection {
     }
 
     fn open_server_requests(&self) -> usize {
-        self.questions.values().filter(|asked| matches!(asked, Asked::Server { .. })).count()
+        let asked = self.questions.values().filter(|asked| matches!(asked, Asked::Server { .. }));
+        asked.count() + self.held_answers.len()
     }
 
-    pub(super) fn answer_server(&mut self, id: &Raw, answer: Answer) {
-        match answer {
-            Answer::Elicit(result) => self.send_reply(id, Ok(&result.to_string())),
-            _ => self.send_reply(id, Err(INTERNAL_ERROR)),
+    /// The host has answered a request of the server's. A user may have typed it, so it is kept
+    /// until it can be sent; its request counts as open until then, which bounds how many are kept.
+    pub(super) fn answer_server(&mut self, id: Raw, answer: Answer) {
+        self.held_answers.push_back((id, answer));
+        self.send_held_answers();
+    }
+
+    pub(super) fn send_held_answers(&mut self) {
+        while let Some((id, answer)) = self.held_answers.pop_front() {
+            let sent = match &answer {
+                Answer::Elicit(result) => {
+                    let outcome = Ok(&*result.to_string());
+                    self.send_message(Outgoing::Reply { id: &id, outcome })
+                }
+                _ => self.send_message(Outgoing::Reply { id: &id, outcome: Err(INTERNAL_ERROR) }),
+            };
+            // A process that is about to end reads nothing any more.
+            if !sent && self.link.is_http() {
+                return self.held_answers.push_front((id, answer));
+            }
         }
     }
 
@@ -264,6 +281,7 @@ impl Connection {
         let Some(request) = params.member("requestId") else {
             return;
         };
+        self.held_answers.retain(|(id, _)| *id != request);
         let owner = |asked: &Asked| match asked {
             Asked::Server { id, owner } if *id == request => Some(*owner),
             _ => None,

@@ -15,7 +15,7 @@ impl Connection {
     pub(super) fn on_answer(&mut self, id: QuestionId, answer: Answer) {
         match self.questions.remove(&id) {
             Some(Asked::Meta(call)) => self.on_meta(call, answer),
-            Some(Asked::Server { id, .. }) => self.answer_server(&id, answer),
+            Some(Asked::Server { id, .. }) => self.answer_server(id, answer),
             None => {}
         }
     }

@@ -146,14 +146,14 @@ impl Params {
     /// No parameters.
     #[must_use]
     pub fn none() -> Self {
-        let (meta, object) = (serde_json::Map::new(), Raw::new("{}"));
-        Params { method: None, name: None, object, meta, level: None }
+        Params::text("{}")
     }
 
     /// The parameters as the text of a JSON object that has no `_meta`.
     #[must_use]
     pub fn text(object: impl Into<String>) -> Self {
-        Params { object: Raw::new(object), ..Params::none() }
+        let meta = serde_json::Map::new();
+        Params { method: None, name: None, object: Raw::new(object), meta, level: None }
     }
 
     /// The parameters in a JSON object. A `_meta` in it is taken out and becomes request metadata.

@@ -79,11 +79,11 @@ impl LineDecoder {
         }
     }
 
-    /// The stream has ended. An unfinished line is no message, and is reported as a broken one.
+    /// The stream has ended. Its last line needs no end: a message that was cut off is no JSON, and
+    /// is found out where it is read.
     pub fn finish(&mut self) -> Option<Line> {
         match std::mem::replace(&mut self.state, State::Collecting(Vec::new())) {
-            State::Collecting(line) if line.trim_ascii().is_empty() => None,
-            State::Collecting(line) => Some(bad(SkipReason::NotJson, &line)),
+            State::Collecting(line) => self.complete(line),
             State::Discarding { scan, told } => self.discarded(*scan, told),
         }
     }

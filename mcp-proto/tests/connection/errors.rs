@@ -1,6 +1,6 @@
 //! Errors of the server's and of this client's (specification: basic, "Error Codes").
 
-use mcp_proto::op::{CustomRequest, Ping};
+use mcp_proto::op::{CustomRequest, ListTools, Ping};
 use mcp_proto::{ErrorKind, Event, Input, Outcome, ServerErrorKind, TransportError};
 use serde_json::{Map, json};
 
@@ -163,4 +163,22 @@ fn errors_are_of_one_kind_and_misuse_of_another() {
     bad.meta.insert("-x".into(), json!(1));
     assert!(bench.connection.start(Ping, bad, now).is_err());
     assert_eq!(bench.connection.poll_output().map(|_| ()), None, "nothing was launched");
+}
+
+/// M-RTRY-06: servers that check what a tool returned refuse it as wrong parameters after it ran, so
+/// that says nothing about whether it did; of what may be repeated it does.
+#[test]
+fn wrong_parameters_may_be_found_out_after_a_tool_ran() {
+    in_both_eras(|bench| {
+        for (code, outcome) in [(-32602, Outcome::Unknown), (-32601, Outcome::NotRun)] {
+            let call = bench.begin(tool("x", json!({})));
+            let sent = bench.expect("tools/call");
+            bench.refuse(&sent, code, "Invalid structured content");
+            assert_eq!(bench.error(&call).outcome(), outcome, "{code}");
+        }
+        let list = bench.begin(ListTools);
+        let sent = bench.expect("tools/list");
+        bench.refuse(&sent, -32602, "Invalid cursor");
+        assert_eq!(bench.error(&list).outcome(), Outcome::NotRun);
+    });
 }

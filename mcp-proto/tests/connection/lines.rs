@@ -256,3 +256,28 @@ fn a_line_cut_off_by_the_end_is_no_answer() {
         let ErrorKind::Peer(PeerError::Malformed(_)) = error.kind() else { panic!("{error}") };
     });
 }
+
+/// M-STD-02, M-STD-03: a last line without its end counts when it is whole: a server that writes its
+/// answer and ends has answered. One that was cut off has not.
+#[test]
+fn the_last_line_needs_no_end() {
+    for cut in [0, 1, 2] {
+        for mut bench in [Bench::modern(config()), Bench::legacy(config())] {
+            let call = bench.begin(tool("x", json!({})));
+            let sent = bench.expect("tools/call");
+            let result = bench.complete(json!({ "content": [] }));
+            let answer = json!({ "jsonrpc": "2.0", "id": sent.id(), "result": result }).to_string();
+            bench.stdout(&answer.as_bytes()[..answer.len() - cut]);
+            assert!(bench.is_pending(&call));
+            bench.exit(mcp_proto::ExitStatus::Code(0));
+            match bench.done(&call) {
+                Ok(result) => assert_eq!((cut, result.content.len()), (0, 0)),
+                Err(error) => {
+                    assert!(cut > 0, "{error}");
+                    let kind = error.kind();
+                    assert!(matches!(kind, ErrorKind::Peer(PeerError::Malformed(_))), "{error}");
+                }
+            }
+        }
+    }
+}

@@ -189,6 +189,55 @@ fn answers_have_a_budget() {
     completes(&mut bench, &call, &post);
 }
 
+/// M-ELIC-01, M-UNTR-14: what the host has answered is kept while too many answers are on their
+/// way, in its order, and counts as open until it is sent; a server may still take its question
+/// back.
+#[test]
+fn an_answer_of_the_hosts_waits_for_its_turn() {
+    let mut config = config();
+    config.hears = vec![Hearing::Elicitation];
+    config.max_server_requests = 3;
+    let mut bench = Bench::legacy_with(config);
+    let (call, post) = streaming(&mut bench);
+    for n in 0..3 {
+        asks(&mut bench, &post, &format!("\"e{n}\""), "elicitation/create");
+    }
+    for n in 0..8 {
+        asks(&mut bench, &post, &n.to_string(), "ping");
+    }
+    let pongs = bench.take_posts();
+    assert_eq!(pongs.len(), 8);
+    for n in 0..3 {
+        let (question, ..) = bench.question();
+        bench.reply(question, Answer::Elicit(json!({ "action": "accept", "content": { "n": n } })));
+    }
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"e1"}}"#;
+    bench.body(&post, event(cancelled).as_bytes());
+    bench.quiet();
+    bench.accepts(&pongs[0]);
+    let first = bench.next_post();
+    assert_eq!((first.id(), &first.message["result"]["content"]["n"]), (&json!("e0"), &json!(0)));
+    // One waits, so two more may be asked.
+    for n in 3..6 {
+        asks(&mut bench, &post, &format!("\"e{n}\""), "elicitation/create");
+    }
+    assert_eq!(bench.asked.len(), 2);
+    bench.accepts(&first);
+    let third = bench.next_post();
+    assert_eq!((third.id(), &third.message["result"]["content"]["n"]), (&json!("e2"), &json!(2)));
+    for _ in 0..2 {
+        let (question, ..) = bench.question();
+        bench.reply(question, Answer::Failed);
+    }
+    for pong in &pongs[1..] {
+        bench.accepts(pong);
+    }
+    bench.accepts(&third);
+    assert_eq!(bench.take_posts().len(), 2);
+    completes(&mut bench, &call, &post);
+}
+
 /// M-UNTR-14, M-TIME-11: a server that never takes the answers it asked for costs their time, and
 /// then the next are sent.
 #[test]
