@@ -133,7 +133,7 @@ fn while_the_name_is_looked_up() {
         let cancel = pending.cancel_handle();
         let took = support::time(|| {
             cancel.cancel();
-            assert_eq!(pending.wait().unwrap_err().outcome(), Outcome::Unknown);
+            assert_eq!(pending.wait().unwrap_err().outcome(), Outcome::NotSent);
         });
         assert!(took < Duration::from_secs(1), "{took:?}");
         let took = support::time(|| client.close());
@@ -155,6 +155,7 @@ fn while_it_connects() {
             let begin = Instant::now();
             let error = client.run(Ping, CallOptions::new().timeout(time)).unwrap_err();
             assert!(error.is_timeout(), "{error}");
+            assert_eq!(error.outcome(), Outcome::NotSent);
             begin.elapsed().saturating_sub(time)
         });
     }

@@ -1,6 +1,6 @@
 //! The one end of a call: its error, and what that says about the server.
 
-use super::calls::{CallState, Step};
+use super::calls::{CallState, Past, Step};
 use super::{Connection, Phase};
 use crate::error::{Outcome, Phase as TimePhase, Timeout};
 use crate::interface::{Output, Owner};
@@ -70,13 +70,18 @@ impl Connection {
         let Some(call) = self.calls.remove(id) else {
             return;
         };
+        let mut unsent = false;
         if let Step::Sent { request, .. } = call.step {
+            unsent = self.link.is_unsent(request);
             self.requests.remove(&request);
             self.drop_request(request);
         }
         self.timers.clear(TimerReason::Retry(id));
         self.timers.clear(TimerReason::Call(id));
-        let outcome = call.outcome(&kind);
+        let outcome = match call.past {
+            Past::Sent if unsent => Outcome::NotSent,
+            _ => call.outcome(&kind),
+        };
         let mut error = self.error(kind, outcome, call.method());
         if error.is_timeout() {
             error = self.with_hints(error);

@@ -270,13 +270,11 @@ impl Connection {
     }
 
     /// Whether bytes of this source may be read and handed in now. It is `false` only while a
-    /// server does not read the answers that it asked for.
+    /// server does not read the answers that it asked for; over HTTP that concerns event streams,
+    /// and the end of any exchange may change it.
     #[must_use]
     pub fn wants_read(&self, from: Source) -> bool {
-        match from {
-            Source::Stdout(id) => self.link.wants_stdout(id),
-            Source::Stderr(_) => true,
-        }
+        self.link.wants_read(from)
     }
 
     // Getters
@@ -406,6 +404,7 @@ impl Connection {
                     let time = time.unwrap_or_else(|| self.call_timeout());
                     self.set_timer(TimerReason::Exchange(id), time);
                 }
+                Happening::Connects(request, connects) => self.on_connects(request, connects),
                 Happening::AwaitStream(pause) => self.set_timer(TimerReason::Stream, pause),
                 Happening::Ended(id) => self.timers.clear(TimerReason::Exchange(id)),
                 Happening::AwaitExit => self.set_timer(TimerReason::Exit, EXIT_WAIT),

@@ -127,6 +127,20 @@ impl Connection {
         }
     }
 
+    /// The way to the server is being opened, or open. The time of the probe is the server's, and
+    /// begins when there is one.
+    pub(super) fn on_connects(&mut self, request: u64, connects: bool) {
+        let Phase::Starting(start) = &self.phase else { return };
+        if self.requests.get(&request) != Some(&Waiter::Discover) || !start.probes() {
+            return;
+        }
+        if connects {
+            self.timers.clear(TimerReason::Discover);
+        } else {
+            self.set_timer(TimerReason::Discover, self.config.discover_timeout);
+        }
+    }
+
     pub(super) fn on_discover_timeout(&mut self) {
         let Phase::Starting(start) = &mut self.phase else {
             return;

@@ -76,6 +76,8 @@ struct State {
     /// Something was filed that the driver has to see.
     due: bool,
     observers: Vec<Waker>,
+    /// Who wants to read on, when that may be.
+    readers: Vec<Waker>,
     wake: Vec<Waker>,
     /// The driver has gone: nothing ends by itself any more.
     gone: bool,
@@ -102,6 +104,7 @@ impl Hub {
             told: None,
             due: false,
             observers: Vec::new(),
+            readers: Vec::new(),
             wake: Vec::new(),
             gone: false,
         };
@@ -363,12 +366,23 @@ impl Hub {
         self.lock().connection.wants_read(from)
     }
 
+    /// Waits until bytes of an HTTP exchange may be read and handed in.
+    pub fn poll_wants_read(&self, id: ExchangeId, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.gone || state.connection.wants_read(Source::Exchange(id)) {
+            return Poll::Ready(());
+        }
+        state.readers.push(cx.waker().clone());
+        Poll::Pending
+    }
+
     /// The driver has gone for good: all calls end, and no call will be served any more.
     pub fn driver_gone(&self) {
         let mut state = self.lock();
         state.gone = true;
         let mut wake = state.calls.end_all(|| Error::driver_gone(true));
         wake.append(&mut state.observers);
+        wake.append(&mut state.readers);
         wake.extend(state.driver.take());
         drop(state);
         wake.into_iter().for_each(Waker::wake);
@@ -426,6 +440,9 @@ impl State {
     }
 
     fn hand_in(&mut self, input: Input<'_>, now: Now) {
+        if let Input::Http(_, HttpInput::End | HttpInput::Failed(_)) = &input {
+            self.wake.append(&mut self.readers);
+        }
         if let (Some(tickets), Input::Http(id, HttpInput::End | HttpInput::Failed(_))) =
             (&mut self.tickets, &input)
         {

@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpInput<'a> {
+    /// There is no connection that could be used, and one is being opened. Nothing is sent before
+    /// [`Connected`](Self::Connected).
+    Connecting,
+    /// The connection is there. What was wanted of the exchange by now is done first, and only then
+    /// the request is sent: one that was given up while it waited is never sent.
+    Connected,
     /// The status line and the headers of the answer.
     Head {
         /// The status.

@@ -287,6 +287,8 @@ pub enum Source {
     Stdout(ProcessId),
     /// The stderr of a process.
     Stderr(ProcessId),
+    /// The answer of an HTTP exchange.
+    Exchange(ExchangeId),
 }
 
 /// What a host may say about one call.

@@ -59,6 +59,8 @@ pub(super) enum StdioRecord {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum HttpRecord {
+    Connecting,
+    Connected,
     Head(StatusCode, Vec<(String, String)>),
     Body(Bytes),
     End,
@@ -153,6 +155,8 @@ impl StdioRecord {
 impl HttpRecord {
     fn of(input: &HttpInput<'_>) -> Self {
         match input {
+            HttpInput::Connecting => HttpRecord::Connecting,
+            HttpInput::Connected => HttpRecord::Connected,
             HttpInput::Head { status, headers } => {
                 HttpRecord::Head(*status, super::answer_headers(headers))
             }
@@ -164,6 +168,8 @@ impl HttpRecord {
 
     fn input(&self) -> HttpInput<'_> {
         match self {
+            HttpRecord::Connecting => HttpInput::Connecting,
+            HttpRecord::Connected => HttpInput::Connected,
             HttpRecord::Head(status, headers) => {
                 HttpInput::Head { status: *status, headers: headers.clone() }
             }

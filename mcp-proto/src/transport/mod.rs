@@ -13,7 +13,9 @@ use self::http::Http;
 use self::stdio::Stdio;
 use crate::error::{HttpFault, TransportError};
 use crate::event::SkipReason;
-use crate::interface::{HttpFailure, HttpOutput, Owner, ResendReason, StatusCode, StdioOutput};
+use crate::interface::{
+    HttpFailure, HttpOutput, Owner, ResendReason, Source, StatusCode, StdioOutput,
+};
 use crate::wire::jsonrpc;
 use crate::wire::lines::Line;
 use crate::{CLOSE_GRACE, Era, Event, ExchangeId, ProcessId, ProtocolVersion, Raw};
@@ -95,6 +97,8 @@ pub(crate) enum Happening {
     SessionLost,
     /// An exchange is to get on within this time; within the time of a call, if none is said.
     Await(ExchangeId, Option<Duration>),
+    /// The connection for this request is being opened, or no longer.
+    Connects(u64, bool),
     /// Open the stream of what the server says by itself again after this pause.
     AwaitStream(Duration),
     /// The exchange has ended.
@@ -248,14 +252,23 @@ impl Link {
     /// Nobody waits for the answer any more: the server is told, in the way of its transport
     /// (specification: basic/patterns/cancellation).
     pub(crate) fn abandon(&mut self, request: u64, reason: &str, modern: bool) -> Vec<Happening> {
+        let unheard = self.is_unsent(request) || (self.is_http() && modern);
         let mut all: Vec<_> = self.drop_request(request).into_iter().collect();
-        if !(self.is_http() && modern) {
+        if !unheard {
             let params = format!(r#"{{"requestId":{request},"reason":"{reason}"}}"#);
             let method = "notifications/cancelled";
             let told = self.send(Outgoing::Notification { method, params: Some(&params) });
             all.extend(told.unwrap_or_default());
         }
         all
+    }
+
+    /// Whether the server cannot know of the request yet.
+    pub(crate) fn is_unsent(&self, request: u64) -> bool {
+        match self {
+            Link::Stdio(_) => false,
+            Link::Http(http) => http.is_unsent(request),
+        }
     }
 
     pub(crate) fn close(&mut self) -> Vec<Happening> {
@@ -318,10 +331,11 @@ impl Link {
         }
     }
 
-    pub(crate) fn wants_stdout(&self, id: ProcessId) -> bool {
-        match self {
-            Link::Stdio(stdio) => stdio.wants_stdout(id),
-            Link::Http(_) => true,
+    pub(crate) fn wants_read(&self, from: Source) -> bool {
+        match (self, from) {
+            (Link::Stdio(stdio), Source::Stdout(id)) => stdio.wants_stdout(id),
+            (Link::Http(http), Source::Exchange(id)) => http.wants_read(id),
+            _ => true,
         }
     }
 }

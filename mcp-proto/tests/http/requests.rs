@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mcp_proto::op::{CallTool, Connect, ListTools};
 use mcp_proto::{
-    Answer, Call, Event, Hearing, HttpFailureKind, Input, Owner, Question, Sent, TimerReason,
+    Answer, Call, Event, Hearing, HttpFailureKind, Input, Owner, Question, Sent, Source,
+    TimerReason,
 };
 use serde_json::{Value, json};
 
@@ -354,4 +355,34 @@ fn an_answer_may_fail_in_any_way() {
         bench.result(&post, json!({ "tools": [] }));
         bench.done(&list).unwrap();
     }
+}
+
+/// M-UNTR-14, M-UNTR-15: while as many answers as there may be are on their way, event streams are
+/// not read further, so that nothing has to be dropped; all else is.
+#[test]
+fn streams_wait_until_their_server_takes_its_answers() {
+    let mut bench = Bench::legacy();
+    let (call, post) = streaming(&mut bench);
+    let wants =
+        |bench: &Bench, post: &Posted| bench.connection.wants_read(Source::Exchange(post.exchange));
+    for n in 0..7 {
+        asks(&mut bench, &post, &n.to_string(), "ping");
+        assert!(wants(&bench, &post));
+    }
+    asks(&mut bench, &post, "7", "ping");
+    assert!(!wants(&bench, &post));
+    let list = bench.begin(ListTools);
+    let replies = bench.take_posts();
+    let list_post = &replies[8];
+    assert!(wants(&bench, list_post), "its head has not come");
+    bench.head(list_post, 200, JSON);
+    assert!(wants(&bench, list_post), "it is no stream");
+    bench.body(list_post, answer(list_post, &json!({ "tools": [] })).as_bytes());
+    bench.ends(list_post);
+    bench.done(&list).unwrap();
+    assert!(!wants(&bench, &post));
+    bench.accepts(&replies[0]);
+    assert!(wants(&bench, &post));
+    completes(&mut bench, &call, &post);
+    assert!(wants(&bench, &post), "what is over says nothing");
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mcp_proto::op::{CallTool, Connect, ListTools};
 use mcp_proto::{
-    Call, EraChoice, ErrorKind, HttpFailureKind, Input, Mailbox, Outcome, Phase, Sent, Timeout,
+    Call, Era, EraChoice, ErrorKind, HttpFailureKind, HttpInput, Input, Mailbox, Outcome, Phase,
+    Sent, Timeout,
 };
 use serde_json::json;
 
@@ -234,4 +235,77 @@ fn a_cancellation_that_is_never_taken_is_given_up() {
     bench.advance(Duration::from_secs(1));
     assert!(!bench.watch.is_open(told.exchange));
     assert_eq!(bench.deadline(), None);
+}
+
+/// M-ERA-08, M-TIME-11: the time of the probe is the server's: it begins when there is a connection
+/// to it, and the way to it has a time of its own.
+#[test]
+fn the_probes_time_begins_with_the_connection() {
+    let seconds = Duration::from_secs;
+    let mut bench = Bench::cold();
+    let call = bench.begin(Connect);
+    let probe = bench.expect("server/discover");
+    bench.advance(seconds(1));
+    bench.http(probe.exchange, HttpInput::Connecting);
+    bench.advance(seconds(9));
+    bench.http(probe.exchange, HttpInput::Connected);
+    bench.advance(Duration::from_millis(4999));
+    assert!(bench.is_pending(&call));
+    bench.advance(Duration::from_millis(1));
+    let error = bench.error(&call);
+    assert!(error.is_timeout(), "{error}");
+    // A performer that never gets there has as much time as the start.
+    let mut bench = Bench::cold();
+    let call = bench.begin(Connect);
+    let probe = bench.expect("server/discover");
+    bench.http(probe.exchange, HttpInput::Connecting);
+    bench.advance(Duration::from_millis(59_999));
+    assert!(bench.is_pending(&call));
+    bench.advance(Duration::from_millis(1));
+    assert!(bench.error(&call).is_timeout());
+}
+
+/// M-TIME-08, M-ERR-08: what ends while its connection is being opened was not sent, and the server
+/// is told nothing of it; with the connection that changes.
+#[test]
+fn what_waits_for_its_connection_was_not_sent() {
+    for cancel in [true, false] {
+        in_both_eras(|bench| {
+            for (connected, outcome) in [(false, Outcome::NotSent), (true, Outcome::Unknown)] {
+                let call = bench.begin(tool("x", json!({})));
+                let post = bench.expect("tools/call");
+                bench.http(post.exchange, HttpInput::Connecting);
+                if connected {
+                    bench.http(post.exchange, HttpInput::Connected);
+                }
+                if cancel {
+                    bench.cancel(&call);
+                } else {
+                    bench.advance(Duration::from_secs(30));
+                }
+                assert_eq!(bench.error(&call).outcome(), outcome);
+                assert!(!bench.watch.is_open(post.exchange));
+                let told = bench.take_posts();
+                let legacy = bench.era() == Era::Legacy;
+                assert_eq!(told.len(), usize::from(connected && legacy));
+                told.iter().for_each(|post| bench.accepts(post));
+            }
+        });
+    }
+}
+
+/// M-RTRY-13, M-ERR-08: a second attempt that was not sent says nothing of the first.
+#[test]
+fn an_attempt_that_was_not_sent_does_not_speak_for_the_one_before() {
+    in_both_eras(|bench| {
+        let call = bench.begin(ListTools);
+        let post = bench.expect("tools/list");
+        bench.resets(&post);
+        bench.advance(Duration::from_secs(1));
+        let again = bench.expect("tools/list");
+        bench.http(again.exchange, HttpInput::Connecting);
+        bench.cancel(&call);
+        assert_eq!(bench.error(&call).outcome(), Outcome::Unknown);
+        bench.quiet();
+    });
 }

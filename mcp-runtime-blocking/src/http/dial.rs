@@ -7,9 +7,9 @@ use std::sync::{Arc, Weak};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use mcp_proto::driver::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, alternate};
+use mcp_proto::driver::{CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, Want, alternate};
 use mcp_proto::http1::{Exchange, Headers, Part, Request, authority};
-use mcp_proto::{HttpFailure, HttpFailureKind, Sent};
+use mcp_proto::{HttpFailure, HttpFailureKind, HttpInput, Sent};
 use mcp_runtime_common::rustls::{ClientConnection, StreamOwned};
 use mcp_runtime_common::{HttpSettings, Proxies, Proxy, Tls, addresses};
 use ureq::config::Config;
@@ -210,9 +210,17 @@ impl Connector<()> for Dial {
             let refused = |error: ureq::Error| failure(HttpFailureKind::Closed, error.to_string());
             (details.register_shutdown)(handle).map_err(refused)
         };
+        let (line, _) = current()?;
+        line.hand_in(HttpInput::Connecting);
         let wire = self.open(&server, &register);
         let wire = wire.map_err(|failure| ureq::Error::Other(Box::new(failure)))?;
-        current()?.0.connected();
+        line.connected();
+        line.hand_in(HttpInput::Connected);
+        // It may have been given up by now, and then it must not be sent.
+        if line.want() == Want::Nothing {
+            let given_up = failure(HttpFailureKind::Aborted, "aborted");
+            return Err(ureq::Error::Other(Box::new(given_up)));
+        }
         Ok(Some(Link::new(wire)))
     }
 }

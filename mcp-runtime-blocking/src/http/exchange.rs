@@ -19,6 +19,8 @@ use super::line::{Facts, Line};
 pub(crate) struct Exchange {
     line: Arc<Line>,
     phase: Phase,
+    /// Some of a body was handed in. Only then there may be a reason to read no further.
+    said: bool,
 }
 
 enum Phase {
@@ -39,7 +41,7 @@ enum Rest {
 impl Exchange {
     pub(crate) fn new(hub: &Arc<Hub>, ticket: Ticket) -> Self {
         let line = Line::new(Arc::clone(hub), Some((ticket.id, ticket.wanted)));
-        Exchange { line, phase: Phase::New(ticket.request) }
+        Exchange { line, phase: Phase::New(ticket.request), said: false }
     }
 
     /// Does the next thing, which blocks until it is done or the exchange is stopped. `false`: it is
@@ -93,6 +95,9 @@ impl Exchange {
     /// Reads what is there, at least something, and hands it in. If the end is there as well, the
     /// connection is back in the pool before anybody goes on because of what was handed in.
     fn read(&mut self, http: &Http, mut body: Box<BodyReader<'static>>) {
+        if self.said {
+            self.line.wait_to_read();
+        }
         let mut buffer = http.buffer();
         let (mut filled, mut until) = (0, None);
         let rest = loop {
@@ -111,6 +116,7 @@ impl Exchange {
             self.phase = Phase::Body(body);
         }
         if filled > 0 {
+            self.said = true;
             self.line.hand_in(HttpInput::Body(buffer.get(..filled).unwrap_or_default()));
         }
         match rest {

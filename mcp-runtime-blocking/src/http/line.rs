@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::Wake;
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ struct State {
     stopped: bool,
     /// Its end was handed in.
     over: bool,
+    /// It was woken since it looked last whether it may read on.
+    woken: bool,
     /// Its thread is in the HTTP library, and will notice when it is stopped.
     busy: bool,
     /// The socket that it uses, or those that it tries to connect.
@@ -265,6 +267,23 @@ impl Line {
         }
     }
 
+    /// Waits until the connection wants the answer to be read further.
+    pub(crate) fn wait_to_read(self: &Arc<Self>) {
+        let Some((id, _)) = &self.exchange else { return };
+        let waker = Waker::from(Arc::clone(self));
+        loop {
+            lock(&self.state).woken = false;
+            let may = self.hub.poll_wants_read(*id, &mut Context::from_waker(&waker));
+            if may.is_ready() || self.want() != Want::All {
+                return;
+            }
+            let Ok(time) = self.time(None) else { return };
+            let (state, time) = (lock(&self.state), time.unwrap_or(Duration::MAX));
+            let asleep = |state: &mut State| !state.woken && !state.stopped;
+            drop(self.changed.wait_timeout_while(state, time, asleep));
+        }
+    }
+
     /// Waits until one of these is ready, and gives the first that is.
     pub(crate) fn wait(
         &self,
@@ -339,8 +358,10 @@ impl Wake for Line {
         self.wake_by_ref();
     }
 
-    /// Less is wanted of the exchange.
+    /// Less is wanted of the exchange, or it may be read further.
     fn wake_by_ref(self: &Arc<Self>) {
+        lock(&self.state).woken = true;
+        self.changed.notify_all();
         if self.want() == Want::Nothing && self.exchange.is_some() {
             self.stop();
         }

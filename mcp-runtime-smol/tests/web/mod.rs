@@ -16,6 +16,7 @@ mod calls;
 mod ends;
 mod reuse;
 mod server;
+mod streams;
 mod tls;
 mod tunnels;
 

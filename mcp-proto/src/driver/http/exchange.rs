@@ -54,15 +54,19 @@ impl Running {
         HttpFailure::new(kind, sent, answered, text)
     }
 
-    /// Moves what can be moved, and tells what has come.
+    /// Moves what can be moved, and tells what has come, unless it is not to be read.
     pub(super) fn advance(
         &mut self,
+        reads: bool,
         buffer: &mut [u8],
         cx: &mut Context<'_>,
         mut tell: impl FnMut(Vec<HttpInput<'_>>),
     ) -> Moved {
         if self.broken.is_none() {
             self.broken = self.write(cx).err();
+        }
+        if !reads {
+            return Moved::All;
         }
         for _ in 0..READS {
             let bytes = match self.socket.poll_read(cx, buffer) {

@@ -26,7 +26,7 @@ use super::{Exchanges, Hub};
 use crate::ExchangeId;
 use crate::http1::{self, Headers, Pool, PoolLimits, PoolOutput, SocketId, Ticket};
 use crate::interface::{
-    HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest, Input, Sent,
+    HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest, Input, Sent, Source,
 };
 
 /// How many connections to one server may be idle: calls come in bursts.
@@ -51,6 +51,10 @@ struct Exchange {
     state: State,
     /// What was wanted has come; what is left is read for the sake of the connection.
     released: bool,
+    /// Some of a body was handed in. Only then there may be a reason to read no further.
+    said: bool,
+    /// It is not to be read further for now.
+    paused: bool,
 }
 
 enum State {
@@ -129,7 +133,15 @@ impl Web {
         };
         let ticket = self.pool.acquire(Arc::clone(&target.address), hub.now().mono);
         let (request, state) = (Some(request), State::Waiting(ticket));
-        self.exchanges.push(Exchange { id, target, request, state, released: false });
+        self.exchanges.push(Exchange {
+            id,
+            target,
+            request,
+            state,
+            released: false,
+            said: false,
+            paused: false,
+        });
         self.decide(hub)
     }
 
@@ -163,6 +175,7 @@ impl Web {
     fn complete(&mut self, hub: &Hub, at: usize, reusable: bool) -> bool {
         // Its end was told with the last bytes of it.
         let Exchange { state, .. } = self.exchanges.swap_remove(at);
+        self.again |= self.exchanges.iter().any(|exchange| exchange.paused);
         if let State::Running(socket, running) = state {
             if reusable {
                 self.idle.push((socket, running.into_socket()));
@@ -193,10 +206,7 @@ impl Web {
         while let Some(output) = self.pool.poll_output() {
             due |= match output {
                 PoolOutput::Use(ticket, socket) => self.go_on(hub, ticket, socket),
-                PoolOutput::Open(ticket, socket) => {
-                    self.open(ticket, socket);
-                    false
-                }
+                PoolOutput::Open(ticket, socket) => self.open(hub, ticket, socket),
                 PoolOutput::Close(socket) => self.close(hub, socket),
             };
         }
@@ -228,12 +238,12 @@ impl Web {
         }
     }
 
-    fn open(&mut self, ticket: Ticket, id: SocketId) {
+    fn open(&mut self, hub: &Hub, ticket: Ticket, id: SocketId) -> bool {
         let at = self.waiting(ticket);
-        if let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) {
-            exchange.state = State::Opening(id, open(&self.network, &exchange.target.address));
-            self.again = true;
-        }
+        let Some(exchange) = at.and_then(|at| self.exchanges.get_mut(at)) else { return false };
+        exchange.state = State::Opening(id, open(&self.network, &exchange.target.address));
+        self.again = true;
+        tell(hub, exchange.id, HttpInput::Connecting)
     }
 
     /// A connection is closed: an idle one, or one whose answer has not ended in time.
@@ -281,11 +291,16 @@ impl Exchange {
             if let Err(failure) = begun {
                 return (Fate::Failed(failure), false);
             }
+            // It may have been given up by now, and then it must not be sent.
+            tell(hub, self.id, HttpInput::Connected);
+            return (Fate::Goes, true);
         }
         let State::Running(_, running) = &mut self.state else { return (Fate::Goes, false) };
         let mut due = false;
         let (id, released) = (self.id, self.released);
-        let moved = running.advance(buffer, cx, |read| {
+        self.paused = self.said && !released && !hub.wants_read(Source::Exchange(id));
+        let moved = running.advance(!self.paused, buffer, cx, |read| {
+            self.said |= read.iter().any(|input| matches!(input, HttpInput::Body(_)));
             // Of an answer that is not wanted only its end is told.
             let wanted = |input: &HttpInput<'_>| !released || matches!(input, HttpInput::End);
             let told = read.into_iter().filter(wanted).map(|input| Input::Http(id, input));

@@ -13,6 +13,8 @@ pub(super) struct Exchange {
     /// The number of the session that the request named.
     pub(super) session: Option<u64>,
     pub(super) redirects: u8,
+    /// The performer has told that nothing was sent yet.
+    pub(super) unsent: bool,
     pub(super) phase: Phase,
 }
 
@@ -50,7 +52,8 @@ impl Exchange {
         request: HttpRequest,
         session: Option<u64>,
     ) -> Self {
-        Exchange { carries, owner, request, session, redirects: 0, phase: Phase::Head }
+        let phase = Phase::Head;
+        Exchange { carries, owner, request, session, redirects: 0, unsent: false, phase }
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -171,6 +171,19 @@ impl Http {
         self.finish(request, HttpOutput::Abort)
     }
 
+    /// Whether the server cannot know of the request: its connection is still being opened.
+    pub(crate) fn is_unsent(&self, request: u64) -> bool {
+        self.exchanges.values().any(|it| it.asks(request) && it.unsent && it.redirects == 0)
+    }
+
+    /// Whether the answer of an exchange may be read further. What asks for more than is on its way
+    /// to the server already has to wait until the server takes that.
+    pub(crate) fn wants_read(&self, id: ExchangeId) -> bool {
+        let streams =
+            |it: &Exchange| matches!(&it.phase, Phase::Body(reader) if reader.is_stream());
+        !(self.exchanges.get(&id).is_some_and(streams) && self.replies_are_full())
+    }
+
     fn finish(&mut self, request: u64, how: HttpOutput) -> Option<Happening> {
         let (id, exchange) =
             self.exchanges.iter_mut().find(|(_, it)| it.asks(request) && !it.is_over())?;
@@ -270,6 +283,15 @@ impl Http {
     pub(crate) fn handle(&mut self, id: ExchangeId, input: HttpInput<'_>) -> Vec<Happening> {
         let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
         match input {
+            HttpInput::Connecting | HttpInput::Connected => {
+                exchange.unsent = matches!(input, HttpInput::Connecting);
+                match exchange.carries {
+                    Carried::Request { id, .. } if matches!(exchange.phase, Phase::Head) => {
+                        vec![Happening::Connects(id, exchange.unsent)]
+                    }
+                    _ => Vec::new(),
+                }
+            }
             HttpInput::Head { status, headers } if matches!(exchange.phase, Phase::Head) => {
                 self.on_head(id, status, &headers)
             }
