@@ -127,9 +127,11 @@ pub fn a_call_that_is_dropped_is_cancelled_once(on: &Stage) {
 
 /// M-TIME-06
 pub fn cancelling_ends_the_call_with_an_error(on: &Stage) {
-    let client = on.connect(on.demo(&[]), Setup::new()).unwrap();
-    let pending = client.begin("slow", json!({ "until_cancelled": true })).unwrap();
+    let script = Script::modern().expect_as("tools/call", "call").answer_rest();
+    let (client, playing) = on.play(script);
+    let pending = client.begin("x", json!({})).unwrap();
     let cancel = pending.cancel_handle();
+    playing.wait_until(|it| it.count("tools/call") == 1);
     assert_eq!(echo(&client, "beside it"), "beside it");
     cancel();
     let error = pending.wait().unwrap_err();
@@ -138,6 +140,7 @@ pub fn cancelling_ends_the_call_with_an_error(on: &Stage) {
     cancel();
     assert_eq!(echo(&client, "after it"), "after it");
     client.close();
+    playing.finish().check();
 }
 
 /// M-TIME-09
