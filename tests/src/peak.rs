@@ -2,8 +2,9 @@
 //! how much memory and what else it took.
 
 use std::fs;
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -34,7 +35,7 @@ pub struct Cost {
 }
 
 const USAGE: &str = "usage: peak --runtime blocking|smol|tokio|tokio-threads \
-    (blob BYTES | pings | progress | restarts COUNT)";
+    (blob BYTES | blob-json BYTES | blob-sse BYTES | pings | progress | restarts COUNT)";
 
 /// How large each message of a flood is, and how many there are: 32 MiB.
 const PAD: usize = 1024;
@@ -55,7 +56,9 @@ pub fn run(args: impl IntoIterator<Item = String>) -> Result<Cost, Failure> {
     place.connect_demo()?.close();
     let (before, fds_before) = (high_water_mark()?, open_descriptors()?);
     match work {
-        ["blob", bytes] => place.blob(bytes.parse()?)?,
+        ["blob", bytes] => place.blob(place.connect_demo()?, bytes.parse()?)?,
+        ["blob-json", bytes] => place.blob_over_http("json", bytes.parse()?)?,
+        ["blob-sse", bytes] => place.blob_over_http("sse", bytes.parse()?)?,
         ["pings"] => place.pings()?,
         ["progress"] => place.progress()?,
         ["restarts", count] => place.restarts(count.parse()?)?,
@@ -86,9 +89,28 @@ impl Place {
         Ok(Client::connect(self.runtime, program.argv(), Setup::new())?)
     }
 
+    /// One large result, over HTTP in one of the two kinds of answers. The server is a process of
+    /// its own, whose memory is not counted.
+    fn blob_over_http(&self, answers: &str, bytes: usize) -> Result<(), Failure> {
+        let mut demo = Command::new(self.folder.join("demo"))
+            .args(["http", "0", "--answers", answers])
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let told = demo.stdout.take().ok_or("no stdout")?;
+        let done = (|| {
+            let mut line = String::new();
+            BufReader::new(told).read_line(&mut line)?;
+            let url = line.trim_end().strip_prefix("listening on ").ok_or("no URL")?;
+            let client = Client::connect(self.runtime, url, Setup::new())?;
+            self.blob(client, bytes)
+        })();
+        demo.kill()?;
+        demo.wait()?;
+        done
+    }
+
     /// One large result.
-    fn blob(&self, bytes: usize) -> Result<(), Failure> {
-        let client = self.connect_demo()?;
+    fn blob(&self, client: Client, bytes: usize) -> Result<(), Failure> {
         let result = client.call_tool("blob", json!({ "bytes": bytes }))?;
         let length = result.text().len();
         client.close();

@@ -26,15 +26,17 @@ fn measure(work: &[&str], judge: impl Fn(&str, Cost)) {
     }
 }
 
-/// M-UNTR-02
+/// M-UNTR-02, M-SIZE-02
 #[test]
 fn a_large_result_takes_two_and_a_half_times_its_size_at_most() {
     let payload = 32 * MIB;
-    measure(&["blob", &payload.to_string()], |runtime, cost| {
-        let peak = cost.peak;
-        assert!(peak >= payload, "{runtime}: {peak} is less than the result itself");
-        assert!(peak <= payload * 5 / 2, "{runtime}: {peak} for {payload}");
-    });
+    for work in ["blob", "blob-json", "blob-sse"] {
+        measure(&[work, &payload.to_string()], |runtime, cost| {
+            let peak = cost.peak;
+            assert!(peak >= payload, "{runtime}, {work}: {peak} is less than the result itself");
+            assert!(peak <= payload * 5 / 2, "{runtime}, {work}: {peak} for {payload}");
+        });
+    }
 }
 
 /// M-UNTR-14

@@ -46,6 +46,8 @@ pub(crate) struct Http {
     buffers: Mutex<Vec<Vec<u8>>>,
     workers: Workers,
     linger: Duration,
+    /// There is no helper.
+    alone: bool,
     waiting: Waiting,
     /// The helper, and when it wakes by itself, in nanoseconds on the hub's clock.
     helper: Arc<Parker>,
@@ -71,6 +73,7 @@ impl Http {
             buffers: Mutex::default(),
             workers: Workers::default(),
             linger: if alone { Duration::ZERO } else { LINGER },
+            alone,
             waiting: Waiting::new(host.filter(|_| alone)),
             helper: Arc::default(),
             helper_wakes: AtomicU64::new(u64::MAX),
@@ -90,7 +93,8 @@ impl Http {
         Exchange::new(&self.hub, ticket)
     }
 
-    /// Gives the exchanges that wait to threads, and the helper a time that has come nearer.
+    /// Gives the exchanges that wait to threads, and a time that has come nearer to the helper, or
+    /// else to those who wait.
     fn dispatch(self: &Arc<Self>) {
         // The waker first: what is filed after that wakes again.
         let turn = self.hub.turn(Some(&self.dispatcher), &mut Work::new());
@@ -102,7 +106,11 @@ impl Http {
         if turn.finished {
             self.helper.wake_by_ref();
         } else if let Some(at) = turn.deadline {
-            self.wake_helper_by(at);
+            if self.alone {
+                self.waiting.tell_of_time();
+            } else {
+                self.wake_helper_by(at);
+            }
         }
     }
 

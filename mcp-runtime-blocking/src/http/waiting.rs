@@ -25,6 +25,16 @@ impl Waiting {
     pub(super) fn new(host: Option<OnWake>) -> Self {
         Waiting { host, ..Waiting::default() }
     }
+
+    /// Something is due sooner than those who wait have seen. All of them look, since whoever keeps
+    /// the time may leave before it is there.
+    pub(super) fn tell_of_time(&self) {
+        let parked = lock(&self.parked).iter().map(|(_, it)| Arc::clone(it)).collect::<Vec<_>>();
+        match (&*parked, &self.host) {
+            ([], Some(host)) => host(),
+            (parked, _) => parked.iter().for_each(Wake::wake_by_ref),
+        }
+    }
 }
 
 impl Http {

@@ -1,5 +1,5 @@
 //! Does one thing with a client, and prints what it took:
-//! `peak --runtime blocking|smol|tokio|tokio-threads (blob BYTES | pings | progress | restarts N)`.
+//! `peak --runtime blocking|smol|tokio|tokio-threads WORK`; without arguments it says what there is.
 
 use std::process::ExitCode;
 

@@ -242,6 +242,9 @@ macro_rules! settled {
         if let Some(policy) = $setup.stderr {
             builder = builder.stderr(policy);
         }
+        if let Some(file) = $setup.ca_file {
+            builder = builder.ca_file(file);
+        }
         if let Some(journal) = $setup.journal {
             builder = builder.journal(journal);
         }

@@ -30,6 +30,7 @@ pub struct Setup {
     pub(super) env: BTreeMap<String, String>,
     pub(super) dir: Option<PathBuf>,
     pub(super) stderr: Option<StderrPolicy>,
+    pub(super) ca_file: Option<PathBuf>,
     pub(super) journal: Option<Box<dyn Write + Send>>,
     pub(super) request_meta: Option<Handler<String, Map<String, Value>>>,
     pub(super) elicitation: Option<Handler<Raw, Value>>,
@@ -54,6 +55,7 @@ impl Setup {
             env: BTreeMap::new(),
             dir: None,
             stderr: None,
+            ca_file: None,
             journal: None,
             request_meta: None,
             elicitation: None,
@@ -101,6 +103,13 @@ impl Setup {
     #[must_use]
     pub fn stderr(mut self, policy: StderrPolicy) -> Self {
         self.stderr = Some(policy);
+        self
+    }
+
+    /// Whose certificates are trusted besides.
+    #[must_use]
+    pub fn ca_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.ca_file = Some(file.into());
         self
     }
 

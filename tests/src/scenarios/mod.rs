@@ -6,8 +6,9 @@
 //! A server is a [`Script`] ([`Stage::play`], [`Stage::launch`]) or the demo server. Over stdio it is
 //! a process, or pipes of 64 bytes in memory; over HTTP the same script is played behind a bridge,
 //! and the demo server listens itself. A scenario that is about processes, lines, or one stream that
-//! keeps the order of all messages has the mark `#[stdio]` in the list below; every other one is
-//! played on both.
+//! keeps the order of all messages has the mark `#[stdio]` in the list below, and one about exchanges
+//! has `#[http]`, with an [`HttpScript`](crate::script::HttpScript) as its server; every other one
+//! is played on both.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -191,11 +192,12 @@ impl Stage {
     }
 }
 
-/// Leaves out what is marked as being about stdio, over everything else.
+/// Leaves out what is marked as being about the other transport.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! unless_marked {
     (Http stdio, $($test:tt)*) => {};
+    (Stdio http, $($test:tt)*) => {};
     ($over:ident $($mark:ident)?, $($test:tt)*) => { $($test)* };
 }
 
@@ -372,6 +374,43 @@ chapters! { $
     floods:
         #[stdio] pings_wait_while_nobody_reads_their_answers
         a_stalled_callback_stalls_its_own_call_only;
+    exchanges:
+        #[http] a_notification_may_be_taken_in_any_way
+        #[http] the_end_of_the_handshake_may_be_lost_once
+        #[http] media_types_count_without_case_and_parameters
+        #[http] redirects_within_the_origin_are_followed
+        #[http] redirects_that_change_the_method_are_told
+        #[http] nothing_follows_a_redirect_to_another_origin
+        #[http] a_tool_whose_connection_closes_under_it_is_called_once
+        #[http] a_list_whose_connection_closes_under_it_is_asked_for_again
+        #[http] a_call_that_is_silent_after_its_head_times_out
+        #[http] the_end_of_a_session_may_be_answered_in_any_way
+        #[http] compressed_answers_are_read_and_bombs_are_not
+        #[http] localhost_is_found_on_either_family
+        #[http] names_that_no_header_can_carry_are_encoded
+        #[http] a_result_under_a_foreign_id_ends_its_call
+        #[http] a_modern_stream_that_breaks_is_asked_for_once_more;
+    events:
+        #[http] streams_are_read_as_the_standard_says
+        #[http] a_stream_may_come_byte_by_byte
+        #[http] fifty_thousand_events_that_mean_nothing_are_skipped
+        #[http] an_event_without_an_end_is_given_up
+        #[http] a_last_event_without_its_end_counts_if_it_is_whole
+        #[http] what_comes_on_a_stream_is_shown_at_once
+        #[http] the_get_stream_need_not_be_offered
+        #[http] a_get_stream_that_ends_at_once_is_opened_ever_more_slowly
+        #[http] what_a_server_asks_on_the_get_stream_is_answered;
+    probes:
+        #[http] whatever_no_modern_server_says_means_legacy
+        #[http] a_server_that_wants_authorization_has_not_said_what_it_speaks
+        #[http] an_outage_is_no_sign_of_an_era
+        #[http] when_everything_fails_each_attempt_is_told
+        #[http] a_new_session_is_asked_for_without_the_old_one
+        #[http] calls_wait_for_the_end_of_the_handshake;
+    connections:
+        #[http] a_thousand_calls_take_one_connection
+        #[http] a_session_is_ended_with_its_client
+        #[http] a_private_authority_is_trusted_when_it_is_named;
 }
 
 #[cfg(test)]
