@@ -1,18 +1,25 @@
 //! What a hub asks of its surroundings, answered the same way in every adapter.
 
+use std::fmt;
 use std::sync::Arc;
 
 use mcp_proto::driver::{HandlerFailure, Host, Hub};
 use mcp_proto::{ApiMisuse, Connection, ConnectionConfig, Error, Event, Now, Transport};
 
-use crate::{ClientOptions, Clock, IntoTarget, JournalWriter};
+use crate::{ClientOptions, Clock, IntoTarget, JournalWriter, Redactor};
 
 /// The clocks of the system, `tracing` for events, and a thread that writes the journal.
-#[derive(Debug)]
 struct Surroundings {
     clock: Clock,
     server: String,
     journal: Option<Arc<JournalWriter>>,
+    redactor: Option<Redactor>,
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings").field("server", &self.server).finish_non_exhaustive()
+    }
 }
 
 impl Host for Surroundings {
@@ -30,7 +37,7 @@ impl Host for Surroundings {
 
     fn record(&self, bytes: Vec<u8>) {
         if let Some(journal) = &self.journal {
-            journal.send(bytes);
+            journal.send_redacted(bytes, self.redactor.as_ref());
         }
     }
 }
@@ -63,6 +70,7 @@ impl ClientOptions {
             clock: Clock::new(),
             server: config.name.clone(),
             journal: self.journal.clone(),
+            redactor: self.redactor.clone(),
         };
         let now = surroundings.clock.now();
         let connection = Connection::new(Arc::new(config), transport, seed, now);

@@ -17,11 +17,17 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 const TRUNCATED: &[u8] =
     b"{\"truncated\":\"the journal was written too slowly; the rest is missing\"}\n";
 
+/// Changes a line of a journal before it is written, in the thread that writes. It is given the line
+/// without its end, as JSON, and returns what is written in its place, which has to be one JSON
+/// object as well; line breaks in it are left out.
+pub type Redactor = Arc<dyn Fn(&str) -> String + Send + Sync>;
+
 /// Writes the journal of a connection, in a thread of its own.
 ///
 /// What waits is bounded: when a slow disk makes it too much, the journal ends with a line
 /// `{"truncated": ..}`, and the connection goes on. An error of the writer ends it too, with a
-/// warning. Dropping it writes what is queued, for at most one second.
+/// warning, and so does a panic of the writer or of a redactor. Dropping it writes what is queued,
+/// for at most one second.
 pub struct JournalWriter {
     /// `None` while it is dropped.
     queue: Option<Sender<Message>>,
@@ -34,7 +40,7 @@ pub struct JournalWriter {
 }
 
 enum Message {
-    Bytes(Vec<u8>),
+    Lines(Vec<u8>, Option<Redactor>),
     Truncated,
 }
 
@@ -73,6 +79,11 @@ impl JournalWriter {
 
     /// Queues bytes of the journal: whole lines. Never waits.
     pub fn send(&self, bytes: Vec<u8>) {
+        self.send_redacted(bytes, None);
+    }
+
+    /// The same, with something that changes each line before it is written.
+    pub fn send_redacted(&self, bytes: Vec<u8>, redactor: Option<&Redactor>) {
         let Some(queue) = &self.queue else { return };
         if bytes.is_empty() || self.truncated.load(Ordering::Relaxed) {
             return;
@@ -81,7 +92,7 @@ impl JournalWriter {
         let size = bytes.len();
         let waiting = self.waiting.fetch_add(size, Ordering::Relaxed);
         if waiting.saturating_add(size) <= self.limit {
-            let _ = queue.send(Message::Bytes(bytes));
+            let _ = queue.send(Message::Lines(bytes, redactor.cloned()));
         } else if !self.truncated.swap(true, Ordering::Relaxed) {
             let _ = queue.send(Message::Truncated);
         }
@@ -104,8 +115,11 @@ fn write(
             received => received.ok(),
         };
         match message {
-            Some(Message::Bytes(bytes)) => {
-                to.write_all(&bytes)?;
+            Some(Message::Lines(bytes, redactor)) => {
+                match redactor {
+                    None => to.write_all(&bytes)?,
+                    Some(redactor) => to.write_all(redacted(&bytes, &redactor).as_bytes())?,
+                }
                 waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
             }
             Some(Message::Truncated) => {
@@ -115,6 +129,15 @@ fn write(
             None => return to.flush(),
         }
     }
+}
+
+fn redacted(lines: &[u8], redactor: &Redactor) -> String {
+    let mut out = String::with_capacity(lines.len());
+    for line in String::from_utf8_lossy(lines).lines() {
+        out.extend(redactor(line).chars().filter(|c| !matches!(c, '\n' | '\r')));
+        out.push('\n');
+    }
+    out
 }
 
 impl Drop for JournalWriter {

@@ -31,7 +31,7 @@ pub use http::{
 };
 #[cfg(unix)]
 pub use http::{is_silent, tune};
-pub use journal::{JOURNAL_LIMIT, JournalWriter};
+pub use journal::{JOURNAL_LIMIT, JournalWriter, Redactor};
 pub use methods::IntoArguments;
 pub use options::{ClientOptions, IntoTarget};
 #[cfg(unix)]

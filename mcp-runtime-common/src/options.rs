@@ -10,7 +10,7 @@ use mcp_proto::{
     meta::check_key,
 };
 
-use crate::{HttpSettings, JournalWriter};
+use crate::{HttpSettings, JournalWriter, Redactor};
 
 /// The settings that all adapters have in common. Their builders wrap it, with the methods of
 /// [`mcp_client_settings!`](crate::mcp_client_settings).
@@ -33,6 +33,8 @@ pub struct ClientOptions {
     pub http: HttpSettings,
     /// Where the journal is written to.
     pub journal: Option<Arc<JournalWriter>>,
+    /// What changes each line of the journal before it is written.
+    pub redactor: Option<Redactor>,
 }
 
 impl ClientOptions {
@@ -116,6 +118,7 @@ impl fmt::Debug for ClientOptions {
             .field("retries", &self.retries)
             .field("http", &self.http)
             .field("journal", &self.journal)
+            .field("redactor", &self.redactor.is_some())
             .finish()
     }
 }
@@ -169,10 +172,19 @@ macro_rules! mcp_client_settings {
                 resolver: impl Fn(&str, u16) -> std::io::Result<Vec<std::net::SocketAddr>>
                     + Send + Sync + 'static
             ) http.resolver = Some(std::sync::Arc::new(resolver));
-            /// Writes a journal: every input and output of the connection, as JSON lines. Tool
-            /// arguments and results are in it as they are.
+            /// Writes a journal: every input and output of the connection, as JSON lines
+            /// ([`journal`]($crate::proto::journal) says which). A thread writes it, and nothing
+            /// waits for it. Secrets that the client knows of are masked; tool arguments and results
+            /// are in it as they are, unless [`redact`](Self::redact) changes them.
             journal(to: impl std::io::Write + Send + 'static)
                 journal = Some(std::sync::Arc::new($crate::JournalWriter::new(Box::new(to))));
+            /// Changes each line of the journal before it is written: it is given the line as JSON,
+            /// and returns what is written in its place, a line of JSON too. It runs in the thread
+            /// that writes. What a server sent in two reads is in two lines; the outputs that
+            /// follow from it hold it whole. A journal whose inputs and outputs are not changed
+            /// alike does not replay.
+            redact(redactor: impl Fn(&str) -> String + Send + Sync + 'static)
+                redactor = Some(std::sync::Arc::new(redactor));
         }
 
         /// Adds a variable to the environment of a server process. It wins over the host's

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcp_runtime_common::JournalWriter;
+use mcp_runtime_common::{JournalWriter, Redactor};
 
 /// Keeps what was written.
 #[derive(Clone, Default)]
@@ -149,4 +149,28 @@ fn a_writer_that_fails_or_panics_costs_the_journal_only() {
         drop(journal);
         assert_eq!(*count.lock().unwrap(), 1);
     }
+}
+
+#[test]
+fn a_redactor_sees_each_line_and_what_it_returns_is_one() {
+    let kept = Kept::default();
+    let journal = JournalWriter::new(Box::new(kept.clone()));
+    let redactor: Redactor = Arc::new(|line: &str| line.replace("secret", "\n***\r"));
+    journal.send_redacted(b"a secret\nno more\n".to_vec(), Some(&redactor));
+    journal.send(b"the secret of another\n".to_vec());
+    journal.send_redacted(b"secret\n".to_vec(), Some(&redactor));
+    drop(journal);
+    assert_eq!(kept.text(), "a ***\nno more\nthe secret of another\n***\n");
+}
+
+#[test]
+fn a_redactor_that_panics_ends_the_journal_before_its_line() {
+    let kept = Kept::default();
+    let journal = JournalWriter::new(Box::new(kept.clone()));
+    journal.send(line(0));
+    let redactor: Redactor = Arc::new(|_: &str| panic!("a panic of the host's redactor"));
+    journal.send_redacted(line(1), Some(&redactor));
+    journal.send(line(2));
+    drop(journal);
+    assert_eq!(kept.text(), "000\n");
 }

@@ -12,7 +12,9 @@ use crate::interface::{
     StatusCode, StdioInput,
 };
 use crate::op::{ErasedCall, Params, Spec};
-use crate::{CallId, ExchangeId, ProcessId, QuestionId};
+use crate::{CallId, ExchangeId, ProcessId, QuestionId, Raw};
+
+use super::secrets::{Secrets, answer_headers};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -68,18 +70,23 @@ pub(super) enum HttpRecord {
 }
 
 impl InputRecord {
-    pub(super) fn of(input: &Input<'_>) -> Self {
+    pub(super) fn of(input: &Input<'_>, secrets: &Secrets) -> Self {
         match input {
             Input::Timeout => InputRecord::Timeout,
-            Input::Start(call, erased) => InputRecord::Start(StartRecord::of(*call, erased)),
+            Input::Start(call, erased) => {
+                InputRecord::Start(StartRecord::of(*call, erased, secrets))
+            }
             Input::Cancel(call) => InputRecord::Cancel(*call),
-            Input::Answer(id, answer) => InputRecord::Answer(*id, answer.clone()),
+            Input::Answer(id, answer) => InputRecord::Answer(*id, masked_answer(answer, secrets)),
+            Input::Set(Setting::Meta(meta)) => {
+                InputRecord::Set(Setting::Meta(masked_members(meta, secrets)))
+            }
             Input::Set(setting) => InputRecord::Set(setting.clone()),
             Input::Pull(mailbox) => InputRecord::Pull(*mailbox),
             Input::Disconnect => InputRecord::Disconnect,
             Input::Close => InputRecord::Close,
-            Input::Stdio(id, input) => InputRecord::Stdio(*id, StdioRecord::of(input)),
-            Input::Http(id, input) => InputRecord::Http(*id, HttpRecord::of(input)),
+            Input::Stdio(id, input) => InputRecord::Stdio(*id, StdioRecord::of(input, secrets)),
+            Input::Http(id, input) => InputRecord::Http(*id, HttpRecord::of(input, secrets)),
         }
     }
 
@@ -101,13 +108,21 @@ impl InputRecord {
 }
 
 impl StartRecord {
-    fn of(call: CallId, erased: &ErasedCall) -> Self {
+    fn of(call: CallId, erased: &ErasedCall, secrets: &Secrets) -> Self {
+        let params = &erased.params;
+        let text = |text: &String| secrets.masked(text);
         StartRecord {
             call,
             op: String::from(erased.spec.name),
-            params: erased.params.clone(),
+            params: Params {
+                method: params.method.as_ref().map(text),
+                name: params.name.as_ref().map(text),
+                object: Raw::new(secrets.masked(params.object.as_str())),
+                meta: masked_members(&params.meta, secrets),
+                level: params.level,
+            },
             timeout: erased.options.timeout,
-            meta: erased.options.meta.clone(),
+            meta: masked_members(&erased.options.meta, secrets),
             progress: erased.options.progress,
         }
     }
@@ -122,17 +137,43 @@ impl StartRecord {
     }
 }
 
+fn masked_members(members: &Map<String, Value>, secrets: &Secrets) -> Map<String, Value> {
+    let mut members = members.clone();
+    members.values_mut().for_each(|value| secrets.mask_value(value));
+    members
+}
+
+fn masked_answer(answer: &Answer, secrets: &Secrets) -> Answer {
+    let mut answer = answer.clone();
+    match &mut answer {
+        Answer::RequestMeta(meta) => {
+            meta.values_mut().for_each(|value| secrets.mask_value(value));
+        }
+        Answer::Elicit(value) => secrets.mask_value(value),
+        Answer::Failed => {}
+    }
+    answer
+}
+
+fn masked_failure(failure: &IoFailure, secrets: &Secrets) -> IoFailure {
+    IoFailure { kind: failure.kind.clone(), text: secrets.masked(&failure.text) }
+}
+
 impl StdioRecord {
-    fn of(input: &StdioInput<'_>) -> Self {
+    fn of(input: &StdioInput<'_>, secrets: &Secrets) -> Self {
         match input {
             StdioInput::Spawned { pid } => StdioRecord::Spawned(*pid),
-            StdioInput::SpawnFailed(failure) => StdioRecord::SpawnFailed(failure.clone()),
+            StdioInput::SpawnFailed(failure) => {
+                StdioRecord::SpawnFailed(masked_failure(failure, secrets))
+            }
             StdioInput::Stdout(bytes) => StdioRecord::Stdout(Bytes(bytes.to_vec())),
             StdioInput::StdoutClosed => StdioRecord::StdoutClosed,
             StdioInput::Stderr(bytes) => StdioRecord::Stderr(Bytes(bytes.to_vec())),
             StdioInput::StderrClosed => StdioRecord::StderrClosed,
             StdioInput::Written(total) => StdioRecord::Written(*total),
-            StdioInput::WriteFailed(failure) => StdioRecord::WriteFailed(failure.clone()),
+            StdioInput::WriteFailed(failure) => {
+                StdioRecord::WriteFailed(masked_failure(failure, secrets))
+            }
             StdioInput::Exited(status) => StdioRecord::Exited(*status),
         }
     }
@@ -153,16 +194,22 @@ impl StdioRecord {
 }
 
 impl HttpRecord {
-    fn of(input: &HttpInput<'_>) -> Self {
+    fn of(input: &HttpInput<'_>, secrets: &Secrets) -> Self {
         match input {
             HttpInput::Connecting => HttpRecord::Connecting,
             HttpInput::Connected => HttpRecord::Connected,
             HttpInput::Head { status, headers } => {
-                HttpRecord::Head(*status, super::answer_headers(headers))
+                let mut headers = answer_headers(headers);
+                headers.iter_mut().for_each(|(_, value)| secrets.mask(value));
+                HttpRecord::Head(*status, headers)
             }
             HttpInput::Body(bytes) => HttpRecord::Body(Bytes(bytes.to_vec())),
             HttpInput::End => HttpRecord::End,
-            HttpInput::Failed(failure) => HttpRecord::Failed(failure.clone()),
+            HttpInput::Failed(failure) => {
+                let mut failure = failure.clone();
+                secrets.mask(&mut failure.text);
+                HttpRecord::Failed(failure)
+            }
         }
     }
 
@@ -182,7 +229,7 @@ impl HttpRecord {
 
 /// Bytes: a text where they are one, else `{"base64":"…"}`.
 #[derive(Debug)]
-pub(super) struct Bytes(Vec<u8>);
+pub(super) struct Bytes(pub(super) Vec<u8>);
 
 #[derive(Serialize, Deserialize)]
 struct Coded {

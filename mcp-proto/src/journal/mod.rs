@@ -1,32 +1,81 @@
 //! Journals: every input and output of a connection, as JSON lines.
 //!
-//! The first line is the header: the format's version, the settings, the transport, and what is
-//! masked. Then comes a line for each input, `{"at":[mono,unix],"in":…}`, and for each output,
-//! `{"at":[mono,unix],"out":…}`, in the order in which they happened; times are nanoseconds. Since
-//! an input is the only thing that changes a connection, [`replay`] is a loop over the lines.
+//! A connection whose [`ConnectionConfig::journal`] is set writes down what it hears and says;
+//! [`Connection::take_journal`](crate::Connection::take_journal) hands it over, whole lines at a
+//! time. Adapters have a builder method that does this, with a thread that writes. Since an input is
+//! the only thing that changes a connection, [`replay`] is a loop over the lines: it hands in the
+//! same inputs, and tells the first output that differs.
 //!
-//! Values of environment variables and of configured headers are masked, and so are session ids and
-//! the queries of addresses.
-//! **Tool arguments and results are readable**, as is everything else that a server says; the
-//! header says so too.
+//! # The format, version 1
+//!
+//! UTF-8, one JSON object a line, lines in the order in which things happened. Times are pairs of
+//! nanoseconds, `[mono, unix]`, as in [`Now`]. Ids are numbers; texts that are no UTF-8 are
+//! `{"base64":"…"}`. Who reads a journal should ignore members that it does not know.
+//!
+//! **The first line** is the header:
+//!
+//! | Member | What it is |
+//! | --- | --- |
+//! | `mcp-journal` | The version of the format, [`FORMAT`]. It grows when an old reader would err |
+//! | `crate` | Which crate and version wrote it |
+//! | `warning` | That tool arguments and results are readable in this file |
+//! | `masked` | What is not, in words |
+//! | `id_key` | The key for ids and jitter, derived from the seed. That for secrets is never written |
+//! | `at` | When the connection was made |
+//! | `config`, `transport` | The settings, without secrets |
+//!
+//! **Inputs** are `{"at":…,"in":…}`. What stands in `in` is a word or an object of one member:
+//!
+//! | `in` | The input |
+//! | --- | --- |
+//! | `"timeout"`, `"disconnect"`, `"close"` | themselves |
+//! | `{"start":{"call","op","params","timeout","meta","progress"}}` | A call begins; `op` is the operation's name, `params.object` its parameters |
+//! | `{"cancel":call}`, `{"pull":mailbox}` | |
+//! | `{"answer":[question, …]}` | The host's answer |
+//! | `{"set":…}` | A setting |
+//! | `{"stdio":[process, …]}` | `{"spawned":pid}`, `{"spawn_failed":…}`, `{"stdout":bytes}`, `"stdout_closed"`, `{"stderr":bytes}`, `"stderr_closed"`, `{"written":total}`, `{"write_failed":…}`, `{"exited":…}` |
+//! | `{"http":[exchange, …]}` | `{"head":[status,[[name,value],…]]}`, `{"body":bytes}`, `"end"`, `{"failed":…}` |
+//!
+//! They are complete: bytes of a server's are all there, cut as they came.
+//!
+//! **Outputs** are `{"at":…,"out":…}`, objects whose first member tells what they are: `process`,
+//! `exchange`, `ask`, `withdraw`, `item`, `done`, `connection`, `resend`, `event`. A text of more
+//! than 64 KiB, such as a large reply, is `{"sha256":…,"bytes":…}`: it follows from the inputs.
+//!
+//! **The last line** of a journal of which the rest is missing is `{"truncated":"why"}`. A journal
+//! that ends within a line is cut off too.
+//!
+//! # What is masked
+//!
+//! The values of environment variables and of configured headers, credentials and queries of URLs,
+//! session ids and cookies. Each is the word `masked` in its own place: in the settings, in the
+//! headers of requests and answers, in addresses. Where a host or a server repeats one elsewhere,
+//! in an argument, an error, a result, on stderr, it is covered with asterisks of the same number,
+//! also when it came in several reads: the line with its beginning then waits for its rest, for two
+//! seconds at most, and what follows waits too. Lengths and order stay, so a masked journal
+//! replays.
+//!
+//! **Everything else is readable: tool arguments and results, command lines, what a server says.**
+//! Not looked for are secrets of fewer than eight bytes, words of the protocol's own, what a server
+//! cuts in the middle, and what is in a compressed body. The adapters' `redact` changes lines
+//! before they are written.
 
+mod held;
 mod inputs;
 mod outputs;
+mod recorder;
 mod replay;
+mod secrets;
 #[cfg(test)]
 mod tests;
 
-use alloc::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
+pub(crate) use recorder::Recorder;
 pub use replay::{Difference, ReplayError, Replayed, replay};
 
-use crate::interface::{Input, Output};
-use crate::wire::headers::is_session_id;
 use crate::{ConnectionConfig, Now, Transport};
 
 /// The version of the format.
@@ -35,11 +84,6 @@ pub const FORMAT: u32 = 1;
 /// How many bytes wait for whoever takes the journal, at most. Beyond it the recording stops with
 /// a line that says so.
 pub const MAX_PENDING_BYTES: usize = 64 * 1024 * 1024;
-
-/// What stands in the place of a secret.
-const MASK: &str = "masked";
-
-const WARNING: &str = "tool arguments and results are readable in this file";
 
 /// The first line of a journal.
 #[derive(Debug, Serialize, Deserialize)]
@@ -85,107 +129,4 @@ struct Entry {
     output: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     truncated: Option<String>,
-}
-
-/// Writes down what a connection hears and says.
-#[derive(Debug)]
-pub(crate) struct Recorder {
-    buffer: Vec<u8>,
-    stopped: bool,
-}
-
-impl Recorder {
-    pub(crate) fn new(
-        config: &Arc<ConnectionConfig>,
-        transport: &Transport,
-        seed: [u8; 32],
-        now: Now,
-    ) -> Self {
-        let header = Header {
-            format: FORMAT,
-            made_by: concat!("mcp-proto ", env!("CARGO_PKG_VERSION")).into(),
-            warning: WARNING.into(),
-            masked: vec![
-                "values of environment variables".into(),
-                "queries of addresses, values of configured headers, and session ids".into(),
-            ],
-            id_key: base64::prelude::BASE64_STANDARD.encode(derive(seed, "ids")),
-            at: now.into(),
-            config: ConnectionConfig::clone(config),
-            transport: transport.masked(),
-        };
-        let mut recorder = Recorder { buffer: Vec::new(), stopped: false };
-        recorder.line(&header);
-        recorder
-    }
-
-    pub(crate) fn input(&mut self, input: &Input<'_>, now: Now) {
-        if !self.stopped {
-            let input = Some(inputs::InputRecord::of(input));
-            self.line(&Entry { at: Some(now.into()), input, ..Entry::default() });
-        }
-    }
-
-    pub(crate) fn output(&mut self, output: &Output, now: Now) {
-        if !self.stopped {
-            let output = Some(outputs::record(output));
-            self.line(&Entry { at: Some(now.into()), output, ..Entry::default() });
-        }
-    }
-
-    fn line(&mut self, line: &impl Serialize) {
-        if self.buffer.len() > MAX_PENDING_BYTES {
-            self.stopped = true;
-            let truncated = Some(String::from("nobody took the journal in time"));
-            let last = Entry { truncated, ..Entry::default() };
-            self.buffer.extend(serde_json::to_vec(&last).unwrap_or_default());
-        } else {
-            self.buffer.extend(serde_json::to_vec(line).unwrap_or_default());
-        }
-        self.buffer.push(b'\n');
-    }
-
-    pub(crate) fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.buffer)
-    }
-}
-
-/// A key of its own for each purpose, so that one that is written down tells nothing of another.
-fn derive(seed: [u8; 32], purpose: &str) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(b"mcp-proto ");
-    hash.update(purpose.as_bytes());
-    hash.update(seed);
-    hash.finalize().into()
-}
-
-/// The headers of a request whose values are nobody's secret: the protocol's own. All others are
-/// the host's.
-const PLAIN: [&str; 6] =
-    ["accept", "accept-encoding", "content-type", "mcp-method", "mcp-name", "mcp-protocol-version"];
-
-/// The headers of a request, without the values that may be secrets. A replay has other values in
-/// the same places, and the same text stands for them.
-fn request_headers(headers: &[(String, String)]) -> Vec<(&str, &str)> {
-    let plain = |name: &str| PLAIN.contains(&name);
-    headers.iter().map(|(name, value)| (&**name, if plain(name) { value } else { MASK })).collect()
-}
-
-/// The headers of an answer, without the values that are secrets. A session id that cannot be one
-/// becomes another that cannot: the replay has to refuse it as well.
-fn answer_headers(headers: &[(String, String)]) -> Vec<(String, String)> {
-    let masked = |(name, value): &(String, String)| {
-        let is = |secret: &str| name.eq_ignore_ascii_case(secret);
-        let value = if is("mcp-session-id") {
-            if is_session_id(value.trim()) { MASK } else { "" }
-        } else if is("location") {
-            return (name.clone(), crate::config::mask_url(value));
-        } else if is("set-cookie") || is("authorization") {
-            MASK
-        } else {
-            value
-        };
-        (name.clone(), String::from(value))
-    };
-    headers.iter().map(masked).collect()
 }

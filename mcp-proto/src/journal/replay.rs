@@ -6,8 +6,9 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::secrets::Secrets;
 use super::{Entry, FORMAT, Header};
-use crate::{Connection, ConnectionConfig, Transport};
+use crate::{Connection, ConnectionConfig};
 
 /// What a replay went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -139,6 +140,8 @@ pub fn replay(journal: &str) -> Result<Replayed, ReplayError> {
 
 struct Replay<'a> {
     connection: Connection,
+    /// None: what was recorded has none in it.
+    secrets: Secrets,
     seen: Replayed,
     /// What the replay has said and the journal has not, each with the input that it followed from.
     said: VecDeque<(Value, (usize, &'a str))>,
@@ -158,21 +161,19 @@ impl<'a> Replay<'a> {
         }
         let config = ConnectionConfig { journal: false, ..header.config };
         config.check().map_err(|misuse| unreadable(number, misuse.to_string()))?;
-        if let Transport::Http(http) = &header.transport {
-            http.endpoint().map_err(|misuse| unreadable(number, misuse.to_string()))?;
-        }
         // Nothing is drawn from the seed yet, so any seed will do.
         let at = header.at.into();
         let connection = Connection::new(Arc::new(config), header.transport, [0; 32], at);
         let (seen, input) = (Replayed::default(), (number, "(none yet)"));
-        Ok(Replay { connection, seen, said: VecDeque::new(), input, last: number })
+        let (secrets, said) = (Secrets::default(), VecDeque::new());
+        Ok(Replay { connection, secrets, seen, said, input, last: number })
     }
 
     /// A journal may hold several inputs before the outputs of the first: bytes may have been split
     /// since. So what is said waits for its line.
     fn drain(&mut self) {
         while let Some(output) = self.connection.poll_output() {
-            self.said.push_back((super::outputs::record(&output), self.input));
+            self.said.push_back((super::outputs::record(&output, &self.secrets), self.input));
         }
     }
 

@@ -1,8 +1,8 @@
 //! Journals of a connection over HTTP: secrets are masked, and they replay all the same. Every scene
 //! of these tests replays its own; these look into it.
 
-use mcp_proto::op::{Connect, ListTools};
-use mcp_proto::{Input, Target, journal};
+use mcp_proto::op::{Connect, ListTools, Ping};
+use mcp_proto::{HttpConfig, Input, Target, journal};
 use serde_json::json;
 
 use crate::support::*;
@@ -119,4 +119,71 @@ fn addresses_that_are_refused_show_no_secrets() {
     }
     let named = Target::parse("http://server.test/mcp?secret").unwrap();
     assert_eq!(named.label(), "http://server.test/mcp?masked");
+}
+
+/// Status, headers, and body of an answer that is none.
+type Wrong<'a> = (u16, &'a [(&'a str, &'a str)], &'a str);
+
+/// M-UNTR-19: a server that repeats what it was told or gave, in errors, streams, redirects and
+/// challenges, in whatever pieces: none of it is written down, and the journal replays.
+#[test]
+fn what_a_server_repeats_is_not_written_down() {
+    let marks =
+        ["mark-token", "mark-key", "mark-session", "mark-query", "mark-next", "mark-cookie"];
+    let splits = (1..40).map(|length| Split::Lengths(vec![length]));
+    for split in splits.chain([Split::Whole, Split::Bytes]) {
+        let url = "http://server.test/mcp?key=mark-query&x=%20y";
+        let target = HttpConfig::new(url)
+            .header("Authorization", "Bearer mark-token \"quoted\"")
+            .header("X-Api-Key", "mark-key");
+        let mut config = config();
+        config.name = String::from(url);
+        let mut bench = Bench::new(config, target);
+        bench.split = split;
+        let all = format!("{} \"quoted\" {url}", marks.join(" "));
+        let json = json!({ "repeated": all }).to_string();
+        let call = bench.begin(Connect);
+        let probe = bench.expect("server/discover");
+        let moved =
+            [("location", "/mcp/?next=mark-next"), ("set-cookie", "id=mark-cookie; Path=/")];
+        bench.whole(&probe, 307, &moved, all.as_bytes());
+        bench.speak_legacy("2025-11-25", Some("mark-session"));
+        bench.done(&call).unwrap();
+        let wrong: [Wrong<'_>; 5] = [
+            (401, &[JSON[0], ("www-authenticate", &format!("Bearer error=\"{all}\""))], &json),
+            (422, &[("content-type", "text/plain")], &all),
+            (302, &[("location", "https://elsewhere.test/?token=mark-next")], ""),
+            (200, &[("content-type", "text/html")], &json),
+            (200, SSE, &format!(": {all}\nid: {all}\ndata: {{{all}\n\n")),
+        ];
+        for (status, head, body) in wrong {
+            let ping = bench.begin(Ping);
+            let post = bench.expect("ping");
+            bench.whole(&post, status, head, body.as_bytes());
+            if !bench.is_pending(&ping) {
+                bench.error(&ping);
+            } else {
+                bench.cancel(&ping);
+                bench.error(&ping);
+                bench.take_posts();
+            }
+        }
+        let list = bench.begin(ListTools);
+        let post = bench.expect("tools/list");
+        let tools = json!({ "tools": [{ "name": "readable", "description": all }] });
+        bench.streams(&post, &event(&answer(&post, &tools)));
+        bench.ends(&post);
+        bench.done(&list).unwrap();
+        bench.replayed = true;
+        bench.end();
+
+        let text = String::from_utf8(bench.connection.take_journal()).unwrap();
+        for mark in marks.iter().chain(&["quoted"]) {
+            let line = text.lines().find(|line| line.contains(mark));
+            assert_eq!(line, None, "{mark}, {:?}", bench.split);
+        }
+        assert!(text.contains("readable") && text.contains("elsewhere.test"));
+        let replayed = journal::replay(&text).unwrap_or_else(|error| panic!("{error}"));
+        assert!(replayed.inputs > 20 && replayed.outputs > 25, "{replayed:?}");
+    }
 }

@@ -248,6 +248,15 @@ macro_rules! settled {
         if let Some(journal) = $setup.journal {
             builder = builder.journal(journal);
         }
+        if let Some(redactor) = $setup.redactor {
+            builder = builder.redact(redactor);
+        }
+        for (name, value) in $setup.headers {
+            builder = builder.header(name, value);
+        }
+        if let Some(proxy) = $setup.proxy {
+            builder = builder.proxy(proxy);
+        }
         builder
     }};
 }

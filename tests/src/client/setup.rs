@@ -32,6 +32,9 @@ pub struct Setup {
     pub(super) stderr: Option<StderrPolicy>,
     pub(super) ca_file: Option<PathBuf>,
     pub(super) journal: Option<Box<dyn Write + Send>>,
+    pub(super) redactor: Option<fn(&str) -> String>,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) proxy: Option<String>,
     pub(super) request_meta: Option<Handler<String, Map<String, Value>>>,
     pub(super) elicitation: Option<Handler<Raw, Value>>,
 }
@@ -57,6 +60,9 @@ impl Setup {
             stderr: None,
             ca_file: None,
             journal: None,
+            redactor: None,
+            headers: Vec::new(),
+            proxy: None,
             request_meta: None,
             elicitation: None,
         }
@@ -117,6 +123,27 @@ impl Setup {
     #[must_use]
     pub fn journal(mut self, to: impl Write + Send + 'static) -> Self {
         self.journal = Some(Box::new(to));
+        self
+    }
+
+    /// What changes each line of the journal.
+    #[must_use]
+    pub fn redact(mut self, redactor: fn(&str) -> String) -> Self {
+        self.redactor = Some(redactor);
+        self
+    }
+
+    /// Adds a header to each HTTP request.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The proxy on the way to servers over HTTP.
+    #[must_use]
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = Some(url.into());
         self
     }
 

@@ -1,5 +1,7 @@
 //! A recorded conversation replays, and a journal that was changed does not.
 
+mod masking;
+
 use alloc::sync::Arc;
 use std::time::Duration;
 
