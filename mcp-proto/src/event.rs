@@ -50,6 +50,14 @@ pub enum Event {
     },
     /// An item was dropped because too many waited for the host.
     ItemDropped(CallId),
+    /// A handler's answer is not sent, since it does not fit what was asked. The reason holds
+    /// nothing of the answer but the names of its fields.
+    AnswerDropped {
+        /// What was asked.
+        question: &'static str,
+        /// Why.
+        why: String,
+    },
     /// A line of the server's stderr, escaped and bounded.
     Stderr(String),
     /// A server process has ended.

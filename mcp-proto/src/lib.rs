@@ -96,6 +96,7 @@ pub mod journal;
 pub mod meta;
 pub mod model;
 pub mod op;
+mod question;
 mod raw;
 mod target;
 #[cfg(feature = "testing")]
@@ -115,15 +116,17 @@ pub use config::{
 };
 pub use connection::Connection;
 pub use error::{
-    ApiMisuse, Attempt, CloseReason, Error, ErrorKind, HttpFault, Incompatible, Limit, Outcome,
-    PaginationFault, PeerError, Phase, ServerError, ServerErrorKind, Timeout, TransportError,
+    ApiMisuse, Attempt, CloseReason, Error, ErrorKind, HttpFault, Incompatible, InputFault, Limit,
+    Outcome, PaginationFault, PeerError, Phase, ServerError, ServerErrorKind, Timeout,
+    TransportError,
 };
 pub use event::{Event, SkipReason};
 pub use ids::{CallId, ExchangeId, ProcessId, QuestionId};
 pub use interface::{
     Answer, CallOptions, ConnectionState, ExitStatus, Hearing, HttpFailure, HttpFailureKind,
     HttpInput, HttpOutput, HttpRequest, Input, IoFailure, Item, Mailbox, Method, Output, Owner,
-    Question, ResendReason, Sent, Setting, Source, StatusCode, StdioInput, StdioOutput,
+    Question, ResendReason, Sent, Setting, Source, StatusCode, StdioInput, StdioOutput, WaitAnswer,
+    WaitRequest,
 };
 pub use op::{Call, ErasedCall, Operation, Reply};
 pub use raw::Raw;

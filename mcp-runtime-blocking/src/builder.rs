@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mcp_proto::driver::{HandlerError, Hub};
-use mcp_proto::{Error, Raw, Target};
+use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
+use mcp_proto::{Error, Target, WaitAnswer, WaitRequest};
 use mcp_runtime_common::{ClientOptions, IntoTarget, mcp_client_settings};
 use serde_json::{Map, Value};
 
@@ -42,6 +43,23 @@ pub struct ClientBuilder {
     on_wake: Option<OnWake>,
 }
 
+/// The methods by which handlers are registered.
+macro_rules! handler_methods {
+    ($($(#[$doc:meta])* $place:ident: $name:ident($asked:ty) -> $answer:ty;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// It may call the client.
+        #[must_use]
+        pub fn $name(
+            mut self,
+            handler: impl Fn($asked) -> Result<$answer, HandlerError> + Send + Sync + 'static,
+        ) -> Self {
+            self.callbacks.$place = Some(Box::new(handler));
+            self
+        }
+    )*};
+}
+
 impl ClientBuilder {
     mcp_client_settings!(self => self.options);
 
@@ -62,25 +80,29 @@ impl ClientBuilder {
         self
     }
 
-    /// Computes metadata for each request, by the method of the request. It wins over the metadata
-    /// of the connection. When it fails, so does the call. It may call the client.
-    #[must_use]
-    pub fn on_request_meta(
-        mut self,
-        handler: impl Fn(String) -> Result<Map<String, Value>, HandlerError> + Send + Sync + 'static,
-    ) -> Self {
-        self.callbacks.request_meta = Some(Box::new(handler));
-        self
+    handler_methods! {
+        /// Computes metadata for each request, by the method of the request. It wins over the
+        /// metadata of the connection. When it fails, so does the call.
+        request_meta: on_request_meta(String) -> Map<String, Value>;
+        /// Answers what a server wants from the user by a form (specification:
+        /// client/elicitation). What is filled in is checked against the form before it is sent,
+        /// and missing fields are given their defaults.
+        elicitation: on_elicitation(ElicitRequest) -> ElicitResult;
+        /// Answers what a server wants from the user on a page (specification: client/elicitation,
+        /// "URL Mode"). The answer is consent to visit it, and no more.
+        url_elicitation: on_url_elicitation(ElicitRequest) -> ElicitResult;
+        /// Lets the host's model answer a server (specification: client/sampling).
+        sampling: on_sampling(SamplingRequest) -> SamplingResult;
+        /// Says how to wait for a server that wants nothing but time before it answers
+        /// (specification: basic/patterns/mrtr). The pause goes on meanwhile.
+        input_wait: on_input_wait(WaitRequest) -> WaitAnswer;
     }
 
-    /// Answers what a server wants from the user (specification: client/elicitation). It is handed
-    /// the parameters as they were sent, and gives the result to send. It may call the client.
+    /// Whether the host's model may be given tools by servers that it answers; it is declared as
+    /// `sampling.tools`. Not by default: without it such requests are refused.
     #[must_use]
-    pub fn on_elicitation(
-        mut self,
-        handler: impl Fn(Raw) -> Result<Value, HandlerError> + Send + Sync + 'static,
-    ) -> Self {
-        self.callbacks.elicitation = Some(Box::new(handler));
+    pub fn sampling_tools(mut self, allowed: bool) -> Self {
+        self.callbacks.sampling_tools = allowed;
         self
     }
 

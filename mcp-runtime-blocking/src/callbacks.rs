@@ -6,48 +6,80 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use mcp_proto::driver::{HandlerError, HandlerFailure, HandlerFault, Hub, Job, OnProgress};
+use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
 use mcp_proto::op::Call;
-use mcp_proto::{Answer, ApiMisuse, CallId, Hearing, Item, Operation, Question, QuestionId, Raw};
+use mcp_proto::{
+    Answer, ApiMisuse, CallId, Hearing, Item, Operation, Question, QuestionId, WaitAnswer,
+    WaitRequest,
+};
 use serde_json::{Map, Value};
 
 use crate::wake::lock;
 
 type Handler<A, R> = Box<dyn Fn(A) -> Result<R, HandlerError> + Send + Sync>;
 
-/// The handlers that answer questions, and the callbacks of calls that nobody waits in.
-#[derive(Default)]
-pub(crate) struct Callbacks {
-    pub(crate) request_meta: Option<Handler<String, Map<String, Value>>>,
-    pub(crate) elicitation: Option<Handler<Raw, Value>>,
-    /// `None` while it runs.
-    progress: Mutex<BTreeMap<CallId, Option<OnProgress>>>,
+/// Names each handler once: what it is asked, what it gives, and which question it answers.
+macro_rules! callbacks {
+    ($(
+        $name:ident($asked:ty) -> $answer:ty, $hearing:ident,
+            $question:pat $(if $guard:expr)? => $given:expr, $wrap:expr;
+    )*) => {
+        /// The handlers that answer questions, and the callbacks of calls that nobody waits in.
+        #[derive(Default)]
+        pub(crate) struct Callbacks {
+            $(pub(crate) $name: Option<Handler<$asked, $answer>>,)*
+            /// The model of the host may be given tools.
+            pub(crate) sampling_tools: bool,
+            /// `None` while it runs.
+            progress: Mutex<BTreeMap<CallId, Option<OnProgress>>>,
+        }
+
+        impl Callbacks {
+            /// What the connection is told about them.
+            pub(crate) fn hears(&self) -> Vec<Hearing> {
+                let mut hears = Vec::new();
+                $(if self.$name.is_some() {
+                    hears.push(Hearing::$hearing);
+                })*
+                if self.sampling.is_some() && self.sampling_tools {
+                    hears.push(Hearing::SamplingTools);
+                }
+                hears
+            }
+
+            fn ask(&self, question: Question) -> Result<Answer, HandlerFault> {
+                match question {
+                    $($question $(if $guard)? => {
+                        let handler = self.$name.as_ref().ok_or(HandlerFault::Absent)?;
+                        Ok($wrap(handler($given)?))
+                    })*
+                    _ => Err(HandlerFault::Absent),
+                }
+            }
+        }
+    };
+}
+
+callbacks! {
+    request_meta(String) -> Map<String, Value>, RequestMeta,
+        Question::RequestMeta { method } => method, Answer::RequestMeta;
+    elicitation(ElicitRequest) -> ElicitResult, Elicitation,
+        Question::Elicit(request) if !request.is_url() => *request,
+        |result: ElicitResult| Answer::Elicit(result.into());
+    url_elicitation(ElicitRequest) -> ElicitResult, UrlElicitation,
+        Question::Elicit(request) => *request,
+        |result: ElicitResult| Answer::Elicit(result.into());
+    sampling(SamplingRequest) -> SamplingResult, Sampling,
+        Question::Sample(request) => *request,
+        |result: SamplingResult| Answer::Sample(result.into());
+    input_wait(WaitRequest) -> WaitAnswer, Wait,
+        Question::Wait(request) => *request, Answer::Wait;
 }
 
 impl Callbacks {
-    /// What the connection is told about them.
-    pub(crate) fn hears(&self) -> Vec<Hearing> {
-        let meta = self.request_meta.as_ref().map(|_| Hearing::RequestMeta);
-        let elicitation = self.elicitation.as_ref().map(|_| Hearing::Elicitation);
-        meta.into_iter().chain(elicitation).collect()
-    }
-
     /// Has a question answered by its handler, and hands the answer in.
     pub(crate) fn answer(&self, hub: &Hub, id: QuestionId, question: Question) {
         hub.answered(id, HandlerFailure::guard(question.name(), || self.ask(question)));
-    }
-
-    fn ask(&self, question: Question) -> Result<Answer, HandlerFault> {
-        match question {
-            Question::RequestMeta { method } => {
-                let handler = self.request_meta.as_ref().ok_or(HandlerFault::Absent)?;
-                Ok(Answer::RequestMeta(handler(method)?))
-            }
-            Question::Elicit { params } => {
-                let handler = self.elicitation.as_ref().ok_or(HandlerFault::Absent)?;
-                Ok(Answer::Elicit(handler(params)?))
-            }
-            _ => Err(HandlerFault::Absent),
-        }
     }
 
     /// Does a job that belongs to no caller who waits.

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_proto::driver::CallOptions;
-use mcp_proto::model::ServerInfo;
+use mcp_proto::model::{Root, ServerInfo};
 use mcp_proto::op::Connect;
 use mcp_proto::{ApiMisuse, CloseReason, ConnectionState, Error, Operation};
 use mcp_runtime_common::IntoTarget;
@@ -117,6 +117,23 @@ impl Client {
     #[must_use]
     pub fn server(&self) -> Option<Arc<ServerInfo>> {
         self.shared().hub.server()
+    }
+
+    /// Changes where servers may work (specification: client/roots). A legacy server is told
+    /// that it may ask anew; a modern one is told when it asks.
+    ///
+    /// # Errors
+    /// When one of the roots must not be told to a server; then nothing changes.
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
+        self.shared().hub.set_roots(roots.into_iter().collect())?;
+        self.shared().work();
+        Ok(())
+    }
+
+    /// Where servers may work.
+    #[must_use]
+    pub fn roots(&self) -> Vec<Root> {
+        self.shared().hub.roots()
     }
 
     /// The state of the connection.

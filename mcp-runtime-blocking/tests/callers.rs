@@ -199,9 +199,9 @@ fn handlers_may_call_the_client() {
         let client = Client::builder()
             .background(background)
             .on_elicitation(move |params| {
-                assert!(params.as_str().contains("message"));
+                assert!(params.raw.as_str().contains("message"));
                 asked.get().ok_or("not connected yet")?.ping()?;
-                Ok(json!({ "action": "accept", "content": { "name": "nobody" } }))
+                Ok(json!({ "action": "accept", "content": { "name": "nobody" } }).into())
             })
             .on_request_meta(move |method| {
                 let nested = inner.fetch_add(1, Ordering::SeqCst);

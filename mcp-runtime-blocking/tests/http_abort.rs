@@ -301,7 +301,7 @@ fn while_a_handler_runs() {
                 let held = held.lock().unwrap();
                 held.0.send(()).unwrap();
                 let _ = held.1.recv();
-                Ok(json!({ "action": "cancel" }))
+                Ok(json!({ "action": "cancel" }).into())
             })
             .connect(server.url())
             .unwrap();

@@ -45,7 +45,7 @@ fn a_question_on_the_get_stream_is_answered() {
             _ => as_json(request, conn),
         }));
         let builder = Client::builder().background(background);
-        let builder = builder.on_elicitation(|_| Ok(json!({ "action": "decline" })));
+        let builder = builder.on_elicitation(|_| Ok(json!({ "action": "decline" }).into()));
         let client = builder.connect(server.url()).unwrap();
         let action = loop {
             client.pump(Duration::from_millis(1));

@@ -203,6 +203,16 @@ macro_rules! mcp_client_methods {
                 $crate::proto::op::Ping
             }
 
+            /// Goes on with a call that stopped while its server waited for input (specification:
+            /// basic/patterns/mrtr), by the error with which it ended. Only what was not answered
+            /// before is asked again.
+            ///
+            /// # Errors
+            /// When going on is not safe, and those of the call.
+            fn resume(error: &$crate::proto::Error) -> $crate::proto::op::Resumed {
+                $crate::proto::op::Resume::new(error)?
+            }
+
             /// Sends a request of any method, such as that of an extension, and gives back its
             /// result as it was sent. The protocol's metadata is added.
             ///

@@ -152,6 +152,10 @@ macro_rules! mcp_client_settings {
             /// Metadata that goes into every request.
             meta(meta: $crate::serde_json::Map<String, $crate::serde_json::Value>)
                 config.meta = meta;
+            /// Where servers may work (specification: client/roots). Every server that asks is told:
+            /// name only what the user has agreed to.
+            roots(roots: impl IntoIterator<Item = $crate::proto::model::Root>)
+                config.roots = roots.into_iter().collect();
             /// All settings of the connection at once, for those without a method here.
             config(config: $crate::proto::ConnectionConfig) config = config;
             /// The working directory of a server process.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub(crate) use transport::mask_url;
 pub use transport::{Command, HttpConfig, StderrPolicy, Transport};
 
-use crate::model::Implementation;
+use crate::model::{Implementation, Root};
 
 /// The default of [`ConnectionConfig::discover_timeout`].
 pub const DISCOVER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -105,6 +105,8 @@ pub struct ConnectionConfig {
     /// Callbacks that the host has from the start; more can come with
     /// [`Setting::Hear`](crate::Setting::Hear).
     pub hears: Vec<crate::Hearing>,
+    /// Where servers may work; it can be changed with [`Setting::Roots`](crate::Setting::Roots).
+    pub roots: Vec<Root>,
     /// Whether a journal is recorded; see [`journal`](crate::journal).
     pub journal: bool,
     /// The number of the bug that is planted, to show that tests find it; 0 for none.
@@ -131,6 +133,7 @@ impl Default for ConnectionConfig {
             max_server_requests: MAX_SERVER_REQUESTS,
             meta: Map::new(),
             hears: Vec::new(),
+            roots: Vec::new(),
             journal: false,
             #[cfg(feature = "doctored")]
             doctored: 0,
@@ -172,6 +175,7 @@ impl ConnectionConfig {
             ("max_reply_bytes", self.max_reply_bytes),
             ("max_server_requests", self.max_server_requests),
         ];
+        self.roots.iter().try_for_each(Root::check)?;
         for (setting, value) in positive {
             if value == 0 {
                 return wrong(setting, "be at least 1");

@@ -45,8 +45,9 @@ impl Connection {
                 let spec = call.erased.spec;
                 match read_result(&result, self.is_modern(), spec) {
                     Err(kind) => self.end_call(id, kind),
-                    Ok(next) if spec.paged.is_some() => self.on_page(id, result, next),
-                    Ok(_) => self.arrived(id, vec![result]),
+                    Ok(Next::Input) => self.on_input_required(id, &result),
+                    Ok(Next::Page(next)) => self.on_page(id, result, next),
+                    Ok(Next::End) => self.arrived(id, vec![result]),
                 }
             }
         }
@@ -134,25 +135,32 @@ impl Connection {
     }
 }
 
+/// What follows a result.
+enum Next {
+    /// Nothing: it is all of it.
+    End,
+    /// It is a page of a list, and this is the cursor of the next one.
+    Page(Option<Raw>),
+    /// The server wants input before it answers.
+    Input,
+}
+
 /// Reads what decides about a result: its type and its cursor (specification: basic,
 /// "ResultType"; server/utilities/pagination).
-fn read_result(result: &Raw, modern: bool, spec: &Spec) -> Result<Option<Raw>, ErrorKind> {
+fn read_result(result: &Raw, modern: bool, spec: &Spec) -> Result<Next, ErrorKind> {
     let (paged, may_ask) = (spec.paged.is_some(), spec.may_ask);
     let wrong = |why: String| Err(ErrorKind::Peer(PeerError::Result(why)));
     if !result.as_str().starts_with('{') {
         return wrong(String::from("it is no object"));
     }
     if !modern && !paged {
-        return Ok(None);
+        return Ok(Next::End);
     }
     let [result_type, next_cursor] = peek(result.as_str())?;
     if let Some(kind) = result_type.filter(|kind| modern && *kind != r#""complete""#) {
         match serde_json::from_str::<String>(kind).as_deref() {
             Ok("complete") => {}
-            Ok("input_required") if may_ask => {
-                let what = String::from("multi round-trip requests are not followed yet");
-                return Err(ErrorKind::InputRequired(what));
-            }
+            Ok("input_required") if may_ask => return Ok(Next::Input),
             Ok("input_required") => return Err(ErrorKind::Peer(PeerError::InputRequired)),
             Ok(other) => {
                 let other = crate::text::excerpt(other);
@@ -162,10 +170,11 @@ fn read_result(result: &Raw, modern: bool, spec: &Spec) -> Result<Option<Raw>, E
         }
     }
     match next_cursor.filter(|_| paged) {
-        None => Ok(None),
+        None if paged => Ok(Next::Page(None)),
+        None => Ok(Next::End),
         // It is sent back as it came, so it must be what it seems to be.
         Some(cursor) if serde_json::from_str::<String>(cursor).is_ok() => {
-            Ok(Some(result.cut(cursor)))
+            Ok(Next::Page(Some(result.cut(cursor))))
         }
         Some(_) => wrong(String::from("its nextCursor is no text")),
     }

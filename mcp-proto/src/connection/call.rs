@@ -8,7 +8,7 @@ use crate::interface::{Answer, Hearing, Item, Mailbox, Output, Owner, Question};
 use crate::op::ErasedCall;
 use crate::transport::Outgoing;
 use crate::wire::jsonrpc;
-use crate::{CallId, Era, ErrorKind, Raw, TimerReason, meta};
+use crate::{CallId, Era, ErrorKind, InputFault, Raw, TimerReason, meta};
 
 impl Connection {
     pub(super) fn on_start(&mut self, id: CallId, erased: ErasedCall) {
@@ -40,7 +40,7 @@ impl Connection {
     }
 
     /// The default timeout counts from the moment at which the connection is ready.
-    fn start_clock(&mut self, id: CallId) {
+    pub(super) fn start_clock(&mut self, id: CallId) {
         let now = self.now.mono;
         let Some(call) = self.calls.get_mut(id) else {
             return;
@@ -52,7 +52,7 @@ impl Connection {
     }
 
     /// Until the call has a connection again, only what it said itself limits its time.
-    fn stop_clock(&mut self, id: CallId) {
+    pub(super) fn stop_clock(&mut self, id: CallId) {
         if self.calls.get(id).is_some_and(|call| call.erased.options.timeout.is_none()) {
             self.timers.clear(TimerReason::Call(id));
         }
@@ -61,7 +61,11 @@ impl Connection {
     /// The calls that were not lost with a server go to the next one. The pages that were read from
     /// it mean nothing there.
     pub(super) fn hand_on_calls(&mut self) {
-        for id in self.calls.ids(|call| matches!(call.step, Step::Waiting | Step::Meta)) {
+        let goes_on = |call: &CallState| match call.step {
+            Step::Waiting | Step::Meta | Step::Asking { .. } | Step::Pausing(_) => true,
+            Step::Sent { .. } | Step::Arrived(_) => false,
+        };
+        for id in self.calls.ids(goes_on) {
             if let Some(call) = self.calls.get_mut(id) {
                 call.spent.server = true;
                 call.pages = Pages::default();
@@ -84,8 +88,16 @@ impl Connection {
         if !needs.is_empty() && !ready.info.capabilities.has(needs) {
             return self.end_call(id, ErrorKind::Capability(needs.join(".")));
         }
+        let modern = ready.info.era == Era::Modern;
+        let resume = call.erased.params.resume.take();
+        if !modern && (call.rounds.is_some() || resume.is_some()) {
+            return self.end_call(id, ErrorKind::InputRequired(InputFault::OtherServer));
+        }
         if !call.prepare(ready.info.era) {
             return self.arrived(id, Vec::new());
+        }
+        if let Some(from) = resume {
+            return self.resume_rounds(id, *from);
         }
         if self.hears.contains(&Hearing::RequestMeta) {
             let question = Question::RequestMeta { method: String::from(call.method()) };
@@ -132,9 +144,10 @@ impl Connection {
         let token = progress_token(&mut meta, request, options.progress, taken);
         let (method, object, fixed) = (call.method(), params.object.as_str(), &ready.protocol_meta);
         let cursor = call.pages.cursor.as_ref().map(Raw::as_str);
-        let length = object.len() + fixed.len() + 64;
+        let input = call.rounds.as_ref().map(|rounds| rounds.input()).unwrap_or_default();
+        let length = object.len() + input.len() + fixed.len() + 64;
         let line = jsonrpc::request_line_with(request, method, length, |line| {
-            request::push_params(line, object, cursor, fixed, &meta);
+            request::push_params(line, [object, &input], cursor, fixed, &meta);
         });
         let (name, owner) = (params.name.as_deref(), Owner::Call(id));
         let message = Outgoing::Request { id: request, method, name, line, owner, modern };

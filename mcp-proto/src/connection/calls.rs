@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::end::outcome_of;
 use super::mailbox::Waiting;
+use super::rounds::Rounds;
 use crate::interface::ResendReason;
 use crate::op::{ErasedCall, Wire};
 use crate::{CallId, Era, ErrorKind, Outcome, Raw, Reply};
@@ -22,6 +23,8 @@ pub(super) struct CallState {
     pub(super) since: Duration,
     pub(super) pages: Pages,
     pub(super) items: Waiting,
+    /// What the server wants before it answers.
+    pub(super) rounds: Option<Box<Rounds>>,
 }
 
 /// How far a call is.
@@ -33,8 +36,10 @@ pub(super) enum Step {
     Meta,
     /// A request is out, and progress finds the call under this token.
     Sent { request: u64, token: Option<String> },
-    /// It waits before its request is sent again.
-    Pausing,
+    /// The server wants input before it answers; so many questions to the host are open.
+    Asking { open: usize },
+    /// It waits before its request is sent again, for this reason.
+    Pausing(ResendReason),
     /// Its result has arrived, and waits until the items before it were taken.
     Arrived(Reply),
 }
@@ -74,6 +79,11 @@ impl Spent {
         before < most
     }
 
+    /// The server wants input. The request that brings it is one of its own, with bounds of its own.
+    pub(super) fn next_round(&mut self) {
+        self.resends.retain(|(of, _)| *of == ResendReason::InputRequired);
+    }
+
     /// A page has come. The next is a request of its own, with bounds of its own.
     pub(super) fn next_page(&mut self) {
         let of_page = [ResendReason::Retry, ResendReason::BrokenModernStream];
@@ -103,6 +113,7 @@ impl CallState {
             since,
             pages: Pages::default(),
             items: Waiting::default(),
+            rounds: None,
         }
     }
 
@@ -125,9 +136,21 @@ impl CallState {
     pub(super) fn outcome(&self, kind: &ErrorKind) -> Outcome {
         match self.past {
             Past::Unsent => Outcome::NotSent,
+            // It is the server's turn no more: it has said that it waits.
+            Past::Sent if self.is_asked() => Outcome::NotRun,
             Past::Sent => outcome_of(kind, self.erased.spec),
             Past::InDoubt => Outcome::Unknown,
         }
+    }
+
+    /// Whether the server waits for what it has asked for.
+    pub(super) fn is_asked(&self) -> bool {
+        let asks = match &self.step {
+            Step::Asking { .. } | Step::Waiting => true,
+            Step::Pausing(reason) => *reason == ResendReason::InputRequired,
+            _ => false,
+        };
+        self.rounds.is_some() && asks
     }
 
     /// Whether the call ends when its server is lost. One that waits goes to the next server, but
@@ -135,7 +158,9 @@ impl CallState {
     pub(super) fn ends_with_server(&self) -> bool {
         match self.step {
             Step::Sent { .. } => true,
-            Step::Waiting | Step::Meta | Step::Pausing => self.spent.server,
+            Step::Waiting | Step::Meta | Step::Asking { .. } | Step::Pausing(_) => {
+                self.spent.server
+            }
             Step::Arrived(_) => false,
         }
     }
@@ -245,7 +270,11 @@ impl Calls {
         self.all.get(&id).is_some_and(|call| matches!(call.step, Step::Meta))
     }
 
+    pub(super) fn asks_for_input(&self, id: CallId) -> bool {
+        self.all.get(&id).is_some_and(|call| matches!(call.step, Step::Asking { .. }))
+    }
+
     pub(super) fn pauses(&self, id: CallId) -> bool {
-        self.all.get(&id).is_some_and(|call| matches!(call.step, Step::Pausing))
+        self.all.get(&id).is_some_and(|call| matches!(call.step, Step::Pausing(_)))
     }
 }

@@ -71,6 +71,8 @@ impl Connection {
         });
         let questions = self.questions.iter().filter(|(_, asked)| match asked {
             Asked::Meta(id) => !self.calls.asks(*id),
+            Asked::Input { call, .. } => !self.calls.asks_for_input(*call),
+            Asked::Wait(id) => !self.calls.pauses(*id),
             Asked::Server { owner, .. } => match owner {
                 crate::Owner::Call(id) => !self.calls.contains(*id),
                 crate::Owner::Stream | crate::Owner::Connection => {

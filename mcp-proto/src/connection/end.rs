@@ -19,8 +19,8 @@ impl Connection {
             let phase = match call.step {
                 Step::Waiting if starting => TimePhase::Start,
                 Step::Waiting => TimePhase::Close,
-                Step::Pausing => TimePhase::Answer,
-                Step::Meta => TimePhase::Host,
+                Step::Pausing(_) => TimePhase::Answer,
+                Step::Meta | Step::Asking { .. } => TimePhase::Host,
                 Step::Sent { .. } | Step::Arrived(_) => TimePhase::Answer,
             };
             ErrorKind::Timeout(Timeout { phase, after: now.saturating_sub(call.since) })
@@ -86,6 +86,7 @@ impl Connection {
         if error.is_timeout() {
             error = self.with_hints(error);
         }
+        let error = call.with_continuation(error);
         self.outputs.push_back(Output::Done(id, Err(error)));
     }
 

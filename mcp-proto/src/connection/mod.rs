@@ -14,6 +14,7 @@ mod peer;
 mod question;
 mod request;
 mod retry;
+mod rounds;
 mod start;
 mod timer;
 
@@ -27,16 +28,18 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use self::calls::Calls;
+use self::peer::Served;
 use self::timer::Timers;
 use crate::era::{Held, Start};
 use crate::error::{CloseReason, Outcome};
 use crate::interface::{
-    Answer, CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Setting,
-    Source, StdioInput,
+    CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Setting, Source,
+    StdioInput,
 };
 use crate::journal::Recorder;
-use crate::model::ServerInfo;
+use crate::model::{Root, ServerInfo};
 use crate::op::{Call, ErasedCall, Operation};
+use crate::question::Wanted;
 use crate::transport::http::Http;
 use crate::transport::stdio::Stdio;
 use crate::transport::{Failure, Happening, Link, Outgoing};
@@ -66,10 +69,11 @@ pub struct Connection {
     next_request: u64,
     questions: BTreeMap<QuestionId, Asked>,
     /// Answers of the host's that wait until fewer answers are on their way, oldest first.
-    held_answers: VecDeque<(Raw, Answer)>,
+    held_answers: VecDeque<(Raw, Served)>,
     next_question: u64,
     next_call: u64,
     hears: Vec<Hearing>,
+    roots: Vec<Root>,
     meta: Map<String, Value>,
     /// How much a modern server is to tell of itself, as members of `_meta`.
     level: Map<String, Value>,
@@ -143,7 +147,11 @@ enum Asked {
     /// The metadata for the next request of this call.
     Meta(CallId),
     /// A request of the server's, to be answered under this id.
-    Server { id: Raw, owner: Owner },
+    Server { id: Raw, owner: Owner, wanted: Wanted },
+    /// What the server wants before it answers this call, under this key.
+    Input { call: CallId, key: String, wanted: Wanted },
+    /// How this call is to wait for its server.
+    Wait(CallId),
 }
 
 /// Lines that were no messages, for the text of a later timeout.
@@ -191,6 +199,7 @@ impl Connection {
             next_question: 0,
             next_call: 0,
             hears: config.hears.clone(),
+            roots: config.roots.clone(),
             meta: config.meta.clone(),
             level: Map::new(),
             timers: Timers::default(),
@@ -239,6 +248,7 @@ impl Connection {
             Input::Answer(id, answer) => self.on_answer(id, answer),
             Input::Set(Setting::Hear(hearing)) => self.on_hear(hearing),
             Input::Set(Setting::Meta(meta)) => self.meta = meta,
+            Input::Set(Setting::Roots(roots)) => self.on_roots(roots),
             Input::Pull(mailbox) => self.on_pull(mailbox),
             Input::Disconnect => self.on_disconnect(),
             Input::Close => self.on_close(),
@@ -298,6 +308,12 @@ impl Connection {
             Phase::Ready(ready) => Some(&ready.info),
             _ => None,
         }
+    }
+
+    /// Where servers may work.
+    #[must_use]
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
     }
 
     /// The transport.

@@ -1,16 +1,18 @@
 //! What the server says: lines, messages, and its own requests.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::{Asked, Connection, Phase, Waiter};
 use crate::era::Answered;
 use crate::error::{Limit, PeerError, ServerError};
-use crate::interface::{Answer, Hearing, Item, Owner, Question};
+use crate::interface::{Answer, Item, Owner};
 use crate::model::{Progress, object};
+use crate::question::{self, Refusal, Unanswered, Wanted};
 use crate::transport::http::own_answer;
 use crate::transport::{Origin, Outgoing};
 use crate::wire::jsonrpc::{self, Message, own_id};
@@ -23,6 +25,22 @@ const METHOD_NOT_FOUND: (i64, &str) = (-32601, "Method not found");
 const INTERNAL_ERROR: (i64, &str) = (-32603, "The client could not answer the request");
 /// The answer when too many requests of the server's are open.
 const BUSY: (i64, &str) = (-32603, "Too many requests are open");
+/// The answer when the user does not let the model answer.
+const REFUSED: (i64, &str) = (-1, "The user rejected the request");
+
+/// What a request of the server's is answered: a result, or a code and its text.
+pub(super) type Served = Result<Value, (i64, Cow<'static, str>)>;
+
+fn refused(refusal: Refusal) -> (i64, Cow<'static, str>) {
+    match refusal {
+        Refusal::NoHandler => fixed(METHOD_NOT_FOUND),
+        refusal => (-32602, Cow::Owned(format!("Invalid params: {refusal}"))),
+    }
+}
+
+fn fixed((code, text): (i64, &'static str)) -> (i64, Cow<'static, str>) {
+    (code, Cow::Borrowed(text))
+}
 
 /// How often it is told that answers are dropped, at most.
 const SATURATION_INTERVAL: Duration = Duration::from_secs(5);
@@ -150,7 +168,7 @@ impl Connection {
         let Message::Request { id, method, params } = &message else { return };
         if let Phase::Starting(start) = &mut self.phase {
             if method == "ping" && start.initialize_sent() {
-                self.send_reply(id, Ok("{}"));
+                self.send_reply(id, &Ok(json!({})));
             } else if !start.hold(message.clone(), from) {
                 self.dropped("too much came before the era was known", Some(method));
             }
@@ -167,28 +185,32 @@ impl Connection {
 
     fn serve(&mut self, id: Raw, method: &str, params: Option<Raw>, from: Option<Origin>) {
         let refusal = match method {
-            "ping" => Ok("{}"),
-            "elicitation/create" if self.has_declared(Hearing::Elicitation) => {
-                if self.open_server_requests() < self.config.max_server_requests {
-                    let params = params.unwrap_or_else(|| Raw::new("{}"));
-                    // Who asks on the stream of a call, asks that call, while there is one.
-                    let owner = from.map(|from| from.owner);
-                    let asks = |owner: &Owner| !matches!(owner, Owner::Call(id) if !self.calls.contains(*id));
-                    let owner = owner.filter(asks).unwrap_or(Owner::Connection);
-                    let asked = Asked::Server { id, owner };
-                    self.ask(owner, asked, Question::Elicit { params });
-                    return;
+            "ping" => Ok(json!({})),
+            "roots/list" => Ok(self.roots_result()),
+            _ => {
+                let params = params.unwrap_or_else(|| Raw::new("{}"));
+                // A legacy server was told in `initialize` what it may ask for.
+                let declared = self.phase.agreed().map(|ready| &*ready.declared);
+                let (hears, server) = (declared.unwrap_or_default(), &self.server);
+                match question::read(method, &params, hears, Era::Legacy, server) {
+                    Ok(_) if self.open_server_requests() >= self.config.max_server_requests => {
+                        Err(fixed(BUSY))
+                    }
+                    Ok(wanted) => return self.ask_for_server(id, wanted, from),
+                    Err(refusal) => Err(refused(refusal)),
                 }
-                Err(BUSY)
             }
-            _ => Err(METHOD_NOT_FOUND),
         };
-        self.send_reply(&id, refusal);
+        self.send_reply(&id, &refusal);
     }
 
-    /// Whether a legacy server was told in `initialize` that it may ask for this.
-    fn has_declared(&self, hearing: Hearing) -> bool {
-        self.phase.agreed().is_some_and(|ready| ready.declared.contains(&hearing))
+    fn ask_for_server(&mut self, id: Raw, wanted: Wanted, from: Option<Origin>) {
+        // Who asks on the stream of a call, asks that call, while there is one.
+        let owner = from.map(|from| from.owner);
+        let asks = |owner: &Owner| !matches!(owner, Owner::Call(id) if !self.calls.contains(*id));
+        let owner = owner.filter(asks).unwrap_or(Owner::Connection);
+        let question = wanted.question();
+        self.ask(owner, Asked::Server { id, owner, wanted }, question);
     }
 
     fn open_server_requests(&self) -> usize {
@@ -198,31 +220,39 @@ impl Connection {
 
     /// The host has answered a request of the server's. A user may have typed it, so it is kept
     /// until it can be sent; its request counts as open until then, which bounds how many are kept.
-    pub(super) fn answer_server(&mut self, id: Raw, answer: Answer) {
-        self.held_answers.push_back((id, answer));
+    pub(super) fn answer_server(&mut self, id: Raw, wanted: &Wanted, answer: Answer) {
+        let served = wanted.settle(answer).map_err(|unanswered| match unanswered {
+            Unanswered::Failed => fixed(INTERNAL_ERROR),
+            Unanswered::Misfit(why) => {
+                let question = wanted.question().name();
+                self.event(Event::AnswerDropped { question, why });
+                fixed(INTERNAL_ERROR)
+            }
+            Unanswered::Refused => fixed(REFUSED),
+        });
+        self.held_answers.push_back((id, served));
         self.send_held_answers();
     }
 
     pub(super) fn send_held_answers(&mut self) {
-        while let Some((id, answer)) = self.held_answers.pop_front() {
-            let sent = match &answer {
-                Answer::Elicit(result) => {
-                    let outcome = Ok(&*result.to_string());
-                    self.send_message(Outgoing::Reply { id: &id, outcome })
-                }
-                _ => self.send_message(Outgoing::Reply { id: &id, outcome: Err(INTERNAL_ERROR) }),
-            };
+        while let Some((id, served)) = self.held_answers.pop_front() {
             // A process that is about to end reads nothing any more.
-            if !sent && self.link.is_http() {
-                return self.held_answers.push_front((id, answer));
+            if !self.send_served(&id, &served) && self.link.is_http() {
+                return self.held_answers.push_front((id, served));
             }
         }
     }
 
-    fn send_reply(&mut self, id: &Raw, outcome: Result<&str, (i64, &str)>) {
-        if !self.send_message(Outgoing::Reply { id, outcome }) && self.link.is_http() {
+    fn send_reply(&mut self, id: &Raw, served: &Served) {
+        if !self.send_served(id, served) && self.link.is_http() {
             self.saturated();
         }
+    }
+
+    fn send_served(&mut self, id: &Raw, served: &Served) -> bool {
+        let text = served.as_ref().map(Value::to_string);
+        let outcome = text.as_deref().map_err(|(code, message)| (*code, &**message));
+        self.send_message(Outgoing::Reply { id, outcome })
     }
 
     /// An answer was dropped because too many are on their way. A flood is told of now and then.
@@ -283,7 +313,7 @@ impl Connection {
         };
         self.held_answers.retain(|(id, _)| *id != request);
         let owner = |asked: &Asked| match asked {
-            Asked::Server { id, owner } if *id == request => Some(*owner),
+            Asked::Server { id, owner, .. } if *id == request => Some(*owner),
             _ => None,
         };
         let found = self.questions.iter().find_map(|(id, asked)| Some((*id, owner(asked)?)));

@@ -1,7 +1,11 @@
 //! Questions to the host, and what it has callbacks for.
 
+use serde_json::{Value, json};
+
 use super::{Asked, Connection, Greeting, Phase, request};
 use crate::interface::{Answer, Hearing, Output, Owner, Question};
+use crate::model::Root;
+use crate::transport::Outgoing;
 use crate::{Era, QuestionId};
 
 impl Connection {
@@ -15,7 +19,9 @@ impl Connection {
     pub(super) fn on_answer(&mut self, id: QuestionId, answer: Answer) {
         match self.questions.remove(&id) {
             Some(Asked::Meta(call)) => self.on_meta(call, answer),
-            Some(Asked::Server { id, .. }) => self.answer_server(id, answer),
+            Some(Asked::Input { call, key, wanted }) => self.on_input(call, key, &wanted, answer),
+            Some(Asked::Wait(call)) => self.on_wait(call, answer),
+            Some(Asked::Server { id, wanted, .. }) => self.answer_server(id, &wanted, answer),
             None => {}
         }
     }
@@ -23,7 +29,9 @@ impl Connection {
     /// Takes back all questions of an owner's.
     pub(super) fn withdraw_all(&mut self, owner: Owner) {
         let of = |asked: &Asked| match asked {
-            Asked::Meta(call) => Owner::Call(*call) == owner,
+            Asked::Meta(call) | Asked::Wait(call) | Asked::Input { call, .. } => {
+                Owner::Call(*call) == owner
+            }
             Asked::Server { owner: of, .. } => *of == owner,
         };
         let gone: Vec<_> =
@@ -38,11 +46,35 @@ impl Connection {
         if !self.hears.contains(&hearing) {
             self.hears.push(hearing);
         }
+        self.declare();
+    }
+
+    /// Modern servers are told with each request what this client can do.
+    fn declare(&mut self) {
         if let Phase::Greeting(Greeting { ready, .. }) | Phase::Ready(ready) = &mut self.phase
             && ready.info.era == Era::Modern
         {
             let version = ready.info.version;
-            ready.protocol_meta = request::protocol_meta(&self.config, &self.hears, version);
+            ready.protocol_meta =
+                request::protocol_meta(&self.config, &self.hears, &self.roots, version);
         }
+    }
+
+    /// Servers may work elsewhere from now on. A legacy server is told that it may ask anew.
+    pub(super) fn on_roots(&mut self, roots: Vec<Root>) {
+        if self.roots == roots {
+            return;
+        }
+        self.roots = roots;
+        self.declare();
+        if matches!(&self.phase, Phase::Ready(ready) if ready.info.era == Era::Legacy) {
+            let method = "notifications/roots/list_changed";
+            self.send_message(Outgoing::Notification { method, params: None });
+        }
+    }
+
+    /// The result of `roots/list`.
+    pub(super) fn roots_result(&self) -> Value {
+        json!({ "roots": self.roots })
     }
 }

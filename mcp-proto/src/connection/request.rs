@@ -2,20 +2,37 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::interface::Hearing;
-use crate::model::LoggingLevel;
+use crate::model::{LoggingLevel, Root};
 use crate::wire::jsonrpc::push_flat;
 use crate::{ConnectionConfig, Era, ProtocolVersion, meta};
 
 /// What a client declares it can do, from what its host has registered.
-pub(super) fn capabilities(hears: &[Hearing], era: Era) -> Value {
+///
+/// To legacy servers roots are declared in any case, so that roots which are set later can be asked
+/// for; modern servers are told with each request.
+pub(super) fn capabilities(hears: &[Hearing], roots: &[Root], era: Era) -> Value {
+    let hears = |hearing: Hearing| hears.contains(&hearing);
     let mut all = Map::new();
-    // A modern server would ask through a multi round-trip result, which this version does not
-    // follow yet: what is not declared must not be asked for.
-    if era == Era::Legacy && hears.contains(&Hearing::Elicitation) {
-        all.insert(String::from("elicitation"), Value::Object(Map::new()));
+    let mut declare = |name: &str, value: Value| all.insert(String::from(name), value);
+    match era {
+        Era::Legacy => drop(declare("roots", json!({ "listChanged": true }))),
+        Era::Modern if roots.is_empty() => {}
+        Era::Modern => drop(declare("roots", json!({}))),
+    }
+    match (hears(Hearing::Sampling), hears(Hearing::SamplingTools)) {
+        (false, _) => {}
+        (true, false) => drop(declare("sampling", json!({}))),
+        (true, true) => drop(declare("sampling", json!({ "tools": {} }))),
+    }
+    // Without a mode named, it is forms.
+    match (hears(Hearing::Elicitation), hears(Hearing::UrlElicitation)) {
+        (false, false) => {}
+        (true, false) => drop(declare("elicitation", json!({}))),
+        (false, true) => drop(declare("elicitation", json!({ "url": {} }))),
+        (true, true) => drop(declare("elicitation", json!({ "form": {}, "url": {} }))),
     }
     Value::Object(all)
 }
@@ -25,6 +42,7 @@ pub(super) fn capabilities(hears: &[Hearing], era: Era) -> Value {
 pub(super) fn protocol_meta(
     config: &ConnectionConfig,
     hears: &[Hearing],
+    roots: &[Root],
     version: ProtocolVersion,
 ) -> String {
     let mut members = Map::new();
@@ -33,7 +51,7 @@ pub(super) fn protocol_meta(
         let info = serde_json::to_value(&config.client_info).unwrap_or_default();
         members.insert(String::from(meta::CLIENT_INFO), info);
     }
-    let capabilities = capabilities(hears, Era::Modern);
+    let capabilities = capabilities(hears, roots, Era::Modern);
     members.insert(String::from(meta::CLIENT_CAPABILITIES), capabilities);
     let text = Value::Object(members).to_string();
     String::from(inner(&text))
@@ -43,11 +61,12 @@ pub(super) fn protocol_meta(
 pub(super) fn initialize(
     config: &ConnectionConfig,
     hears: &[Hearing],
+    roots: &[Root],
     version: ProtocolVersion,
 ) -> String {
     let mut params = Map::new();
     params.insert(String::from("protocolVersion"), Value::from(version.as_str()));
-    params.insert(String::from("capabilities"), capabilities(hears, Era::Legacy));
+    params.insert(String::from("capabilities"), capabilities(hears, roots, Era::Legacy));
     let info = serde_json::to_value(&config.client_info).unwrap_or_default();
     params.insert(String::from("clientInfo"), info);
     Value::Object(params).to_string()
@@ -90,20 +109,25 @@ pub(super) fn params(
     host_meta: &Map<String, Value>,
 ) -> String {
     let mut text = String::new();
-    push_params(&mut text, object, cursor, protocol_meta, host_meta);
+    push_params(&mut text, [object, ""], cursor, protocol_meta, host_meta);
     text
 }
 
-/// Appends parameters: the operation's, then the cursor, then `_meta`.
+/// Appends parameters: the operation's, then the input that the server wanted, then the cursor, then `_meta`.
 pub(super) fn push_params(
     text: &mut String,
-    object: &str,
+    objects: [&str; 2],
     cursor: Option<&str>,
     protocol_meta: &str,
     host_meta: &Map<String, Value>,
 ) {
     text.push('{');
-    push_flat(text, inner(object));
+    for members in objects.map(inner) {
+        if !members.is_empty() {
+            separate(text);
+            push_flat(text, members);
+        }
+    }
     if let Some(cursor) = cursor {
         separate(text);
         text.push_str(r#""cursor":"#);

@@ -60,14 +60,19 @@ impl Connection {
             return self.end_call(id, kind);
         }
         let after = crate::era::backoff(backoff, before);
-        self.calls.advance(id, Step::Pausing);
+        self.calls.advance(id, Step::Pausing(ResendReason::Retry));
         self.set_timer(TimerReason::Retry(id), after);
         self.event(Event::RetryScheduled { call: id, after });
     }
 
     pub(super) fn on_retry(&mut self, id: CallId) {
-        if self.calls.get(id).is_some_and(|call| matches!(call.step, Step::Pausing)) {
-            self.send_again(id, ResendReason::Retry);
+        match self.calls.get(id).map(|call| &call.step) {
+            Some(Step::Pausing(ResendReason::InputRequired)) => self.pause_for_input_is_over(id),
+            Some(Step::Pausing(reason)) => {
+                let reason = *reason;
+                self.send_again(id, reason);
+            }
+            _ => {}
         }
     }
 
@@ -76,6 +81,7 @@ impl Connection {
         self.outputs.push_back(Output::Resend(id, reason));
         self.calls.advance(id, Step::Waiting);
         if matches!(self.phase, Phase::Ready(_)) {
+            self.start_clock(id);
             self.send_next(id);
         }
     }

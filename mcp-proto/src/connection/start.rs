@@ -72,7 +72,7 @@ impl Connection {
 
     fn send_discover(&mut self) {
         let version = ProtocolVersion::newest(Era::Modern);
-        let protocol_meta = request::protocol_meta(&self.config, &self.hears, version);
+        let protocol_meta = request::protocol_meta(&self.config, &self.hears, &self.roots, version);
         let host_meta = request::host_meta([&self.meta]).into_owned();
         let params = request::params("{}", None, &protocol_meta, &host_meta);
         self.send_start(Waiter::Discover, "server/discover", &params, true);
@@ -82,7 +82,7 @@ impl Connection {
     }
 
     fn send_initialize(&mut self, version: ProtocolVersion) {
-        let params = request::initialize(&self.config, &self.hears, version);
+        let params = request::initialize(&self.config, &self.hears, &self.roots, version);
         if let Phase::Starting(start) = &mut self.phase {
             start.declared.clone_from(&self.hears);
         }
@@ -204,7 +204,7 @@ impl Connection {
         // Whoever answers the probe takes it well.
         self.legacy_first &= era == Era::Legacy;
         let protocol_meta = match era {
-            Era::Modern => request::protocol_meta(&self.config, &self.hears, version),
+            Era::Modern => request::protocol_meta(&self.config, &self.hears, &self.roots, version),
             Era::Legacy => String::new(),
         };
         self.timers.clear(TimerReason::Discover);
@@ -258,6 +258,7 @@ impl Connection {
         };
         self.timers.clear(TimerReason::Start);
         let hears = ready.declared.iter().any(|hearing| hearing.is_of_server());
+        let hears = hears || !self.roots.is_empty();
         self.phase = Phase::Ready(ready);
         self.set_state(ConnectionState::Ready);
         for (message, from) in held {
@@ -290,9 +291,11 @@ impl Connection {
                 // Over HTTP calls may be out while a new session is begun.
                 let outcome = match call.past {
                     Past::Unsent => Outcome::NotSent,
+                    Past::Sent if call.is_asked() => Outcome::NotRun,
                     Past::Sent | Past::InDoubt => Outcome::Unknown,
                 };
                 let error = error.clone().of(&self.server, call.method()).with(outcome);
+                let error = call.with_continuation(error);
                 self.outputs.push_back(Output::Done(id, Err(error)));
             }
         }

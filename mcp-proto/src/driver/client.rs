@@ -16,7 +16,7 @@ use super::{Hub, Job};
 use crate::Error;
 use crate::error::CloseReason;
 use crate::interface::ConnectionState;
-use crate::model::ServerInfo;
+use crate::model::{Root, ServerInfo};
 use crate::op::Operation;
 
 /// What an async client is made of.
@@ -119,6 +119,20 @@ impl AsyncClient {
     #[must_use]
     pub fn server(&self) -> Option<Arc<ServerInfo>> {
         self.shared.hub.server()
+    }
+
+    /// Changes where servers may work.
+    ///
+    /// # Errors
+    /// When one of the roots must not be told to a server; then nothing changes.
+    pub fn set_roots(&self, roots: Vec<Root>) -> Result<(), Error> {
+        self.shared.hub.set_roots(roots)
+    }
+
+    /// Where servers may work.
+    #[must_use]
+    pub fn roots(&self) -> Vec<Root> {
+        self.shared.hub.roots()
     }
 
     /// The state of the connection.

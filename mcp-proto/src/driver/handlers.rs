@@ -9,8 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::{Map, Value};
 
 use super::Hub;
-use crate::interface::{Answer, Hearing, Question};
-use crate::{QuestionId, Raw};
+use crate::QuestionId;
+use crate::interface::{Answer, Hearing, Question, WaitAnswer, WaitRequest};
+use crate::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
 
 /// A future in a box, as handlers return it.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -71,47 +72,75 @@ type Answered = BoxFuture<Result<Answer, HandlerFault>>;
 
 type Handler<A> = Box<dyn Fn(A) -> Answered + Send + Sync>;
 
-/// The handlers of an async client.
-#[derive(Default)]
-pub struct Handlers {
-    request_meta: Option<Handler<String>>,
-    elicitation: Option<Handler<Raw>>,
+/// Names each handler once: what it is for, what it is asked, and what it gives.
+macro_rules! handlers {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: $register:ident($asked:ty) -> $answer:ty, $hearing:ident,
+            $question:pat $(if $guard:expr)? => $given:expr, $wrap:expr;
+    )*) => {
+        /// The handlers of an async client.
+        #[derive(Default)]
+        pub struct Handlers {
+            $($name: Option<Handler<$asked>>,)*
+            /// The model of the host may be given tools.
+            pub sampling_tools: bool,
+        }
+
+        impl Handlers {
+            $(
+                $(#[$doc])*
+                pub fn $register<F, T>(&mut self, handler: F)
+                where
+                    F: Fn($asked) -> T + Send + Sync + 'static,
+                    T: Future<Output = Result<$answer, HandlerError>> + Send + 'static,
+                {
+                    self.$name = Some(boxed(handler, $wrap));
+                }
+            )*
+
+            /// What the connection is told about them.
+            #[must_use]
+            pub fn hears(&self) -> Vec<Hearing> {
+                let mut hears = Vec::new();
+                $(if self.$name.is_some() {
+                    hears.push(Hearing::$hearing);
+                })*
+                if self.sampling.is_some() && self.sampling_tools {
+                    hears.push(Hearing::SamplingTools);
+                }
+                hears
+            }
+
+            fn begin(&self, question: Question) -> Result<Answered, HandlerFault> {
+                let begun = match question {
+                    $($question $(if $guard)? => self.$name.as_ref().map(|handler| handler($given)),)*
+                };
+                begun.ok_or(HandlerFault::Absent)
+            }
+        }
+    };
 }
 
-impl Handlers {
+handlers! {
     /// Registers what answers [`Question::RequestMeta`].
-    pub fn on_request_meta<F, T>(&mut self, handler: F)
-    where
-        F: Fn(String) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<Map<String, Value>, HandlerError>> + Send + 'static,
-    {
-        self.request_meta = Some(boxed(handler, Answer::RequestMeta));
-    }
-
-    /// Registers what answers [`Question::Elicit`].
-    pub fn on_elicitation<F, T>(&mut self, handler: F)
-    where
-        F: Fn(Raw) -> T + Send + Sync + 'static,
-        T: Future<Output = Result<Value, HandlerError>> + Send + 'static,
-    {
-        self.elicitation = Some(boxed(handler, Answer::Elicit));
-    }
-
-    /// What the connection is told about them.
-    #[must_use]
-    pub fn hears(&self) -> Vec<Hearing> {
-        let meta = self.request_meta.as_ref().map(|_| Hearing::RequestMeta);
-        let elicitation = self.elicitation.as_ref().map(|_| Hearing::Elicitation);
-        meta.into_iter().chain(elicitation).collect()
-    }
-
-    fn begin(&self, question: Question) -> Result<Answered, HandlerFault> {
-        let begun = match question {
-            Question::RequestMeta { method } => self.request_meta.as_ref().map(|h| h(method)),
-            Question::Elicit { params } => self.elicitation.as_ref().map(|h| h(params)),
-        };
-        begun.ok_or(HandlerFault::Absent)
-    }
+    request_meta: on_request_meta(String) -> Map<String, Value>, RequestMeta,
+        Question::RequestMeta { method } => method, Answer::RequestMeta;
+    /// Registers what answers [`Question::Elicit`] with a form.
+    elicitation: on_elicitation(ElicitRequest) -> ElicitResult, Elicitation,
+        Question::Elicit(request) if !request.is_url() => *request,
+        |result: ElicitResult| Answer::Elicit(result.into());
+    /// Registers what answers [`Question::Elicit`] with a page to visit.
+    url_elicitation: on_url_elicitation(ElicitRequest) -> ElicitResult, UrlElicitation,
+        Question::Elicit(request) => *request,
+        |result: ElicitResult| Answer::Elicit(result.into());
+    /// Registers what answers [`Question::Sample`].
+    sampling: on_sampling(SamplingRequest) -> SamplingResult, Sampling,
+        Question::Sample(request) => *request,
+        |result: SamplingResult| Answer::Sample(result.into());
+    /// Registers what answers [`Question::Wait`].
+    input_wait: on_input_wait(WaitRequest) -> WaitAnswer, Wait,
+        Question::Wait(request) => *request, Answer::Wait;
 }
 
 fn boxed<A, R, F, T>(handler: F, wrap: fn(R) -> Answer) -> Handler<A>

@@ -13,7 +13,7 @@ use crate::interface::{
     Answer, CallOptions, ConnectionState, HttpFailure, HttpFailureKind, HttpInput, HttpOutput,
     Input, Mailbox, Output, Owner, Sent, Setting, Source, StdioOutput,
 };
-use crate::model::ServerInfo;
+use crate::model::{Root, ServerInfo};
 use crate::op::{Call, Operation};
 use crate::{
     ApiMisuse, CallId, Connection, Error, Event, ExchangeId, Now, ProcessId, QuestionId, Reply,
@@ -227,6 +227,23 @@ impl Hub {
     /// Changes a setting.
     pub fn set(&self, setting: Setting) {
         self.handle(Input::Set(setting));
+    }
+
+    /// Changes where servers may work.
+    ///
+    /// # Errors
+    /// When one of the roots must not be told to a server; then nothing changes.
+    pub fn set_roots(&self, roots: Vec<Root>) -> Result<(), Error> {
+        let checked = roots.iter().try_for_each(Root::check);
+        checked.map_err(|misuse| Error::validation(misuse.to_string()))?;
+        self.set(Setting::Roots(roots));
+        Ok(())
+    }
+
+    /// Where servers may work.
+    #[must_use]
+    pub fn roots(&self) -> Vec<Root> {
+        self.lock().connection.roots().to_vec()
     }
 
     /// Ends what runs; the next call begins anew.

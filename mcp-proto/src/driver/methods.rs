@@ -63,6 +63,24 @@ macro_rules! async_client_methods {
             $core.server()
         }
 
+        /// Changes where servers may work (specification: client/roots). A legacy server is told
+        /// that it may ask anew; a modern one is told when it asks.
+        ///
+        /// # Errors
+        /// When one of the roots must not be told to a server; then nothing changes.
+        pub fn set_roots(
+            &$this,
+            roots: impl ::core::iter::IntoIterator<Item = $crate::model::Root>,
+        ) -> ::std::result::Result<(), $crate::Error> {
+            $core.set_roots(roots.into_iter().collect())
+        }
+
+        /// Where servers may work.
+        #[must_use]
+        pub fn roots(&$this) -> ::std::vec::Vec<$crate::model::Root> {
+            $core.roots()
+        }
+
         /// The state of the connection.
         #[must_use]
         pub fn state(&$this) -> $crate::ConnectionState {
@@ -188,14 +206,31 @@ macro_rules! async_builder_methods {
 #[macro_export]
 macro_rules! async_handler_methods {
     ($this:ident => $handlers:expr) => {
+        /// Whether the host's model may be given tools by servers that it answers; it is declared
+        /// as `sampling.tools`. Not by default: without it such requests are refused.
+        #[must_use]
+        pub fn sampling_tools(mut $this, allowed: bool) -> Self {
+            $handlers.sampling_tools = allowed;
+            $this
+        }
+
         $crate::async_handler_methods! { @each $this, $handlers;
             /// Computes metadata for each request, by the method of the request. It wins over the
             /// metadata of the connection. When it fails, so does the call.
             on_request_meta(::std::string::String)
                 -> $crate::driver::serde_json::Map<::std::string::String, $crate::driver::serde_json::Value>;
-            /// Answers what a server wants from the user (specification: client/elicitation). It
-            /// is handed the parameters as they were sent, and gives the result to send.
-            on_elicitation($crate::Raw) -> $crate::driver::serde_json::Value;
+            /// Answers what a server wants from the user by a form (specification:
+            /// client/elicitation). What is filled in is checked against the form before it is
+            /// sent, and missing fields are given their defaults.
+            on_elicitation($crate::model::ElicitRequest) -> $crate::model::ElicitResult;
+            /// Answers what a server wants from the user on a page (specification:
+            /// client/elicitation, "URL Mode"). The answer is consent to visit it, and no more.
+            on_url_elicitation($crate::model::ElicitRequest) -> $crate::model::ElicitResult;
+            /// Lets the host's model answer a server (specification: client/sampling).
+            on_sampling($crate::model::SamplingRequest) -> $crate::model::SamplingResult;
+            /// Says how to wait for a server that wants nothing but time before it answers
+            /// (specification: basic/patterns/mrtr). The pause goes on meanwhile.
+            on_input_wait($crate::WaitRequest) -> $crate::WaitAnswer;
         }
     };
     (@each $this:ident, $handlers:expr; $(

@@ -23,6 +23,38 @@ pub enum PeerError {
     InputRequired,
 }
 
+/// Why a server does not get the input that it wants.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputFault {
+    /// It asks again and again.
+    #[error("it has asked {0} times, which is as often as it may")]
+    TooManyRounds(u32),
+    /// Nobody can tell what it wants.
+    #[error("what it asks for is malformed ({0})")]
+    Malformed(String),
+    /// It wants something that this client does not do. Nobody was asked.
+    #[error("it asks for `{method}`, and {why}")]
+    Refused {
+        /// The method.
+        method: String,
+        /// Why it is not done.
+        why: String,
+    },
+    /// The host had no answer, or none that fits. The reason is in the host's own log.
+    #[error("the host has no answer to its question ({question})")]
+    Unanswered {
+        /// What was asked.
+        question: &'static str,
+    },
+    /// The host does not want to wait any longer.
+    #[error("the host does not want to wait any longer")]
+    Stopped,
+    /// Another server is there now, which does not ask in this way.
+    #[error("the server that asked is gone, and the one in its place does not ask in this way")]
+    OtherServer,
+}
+
 /// Why there is no common revision.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]

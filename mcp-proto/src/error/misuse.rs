@@ -36,6 +36,14 @@ pub enum ApiMisuse {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A root that must not be told to servers.
+    #[error("root {uri:?}: {why}")]
+    Root {
+        /// The address.
+        uri: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// A target that names no server.
     #[error("{0}")]
     Target(String),

@@ -11,12 +11,13 @@ mod server;
 
 use std::fmt;
 
-pub use faults::{Attempt, HttpFault, Incompatible, PeerError, TransportError};
+pub use faults::{Attempt, HttpFault, Incompatible, InputFault, PeerError, TransportError};
 pub use limits::{CloseReason, Limit, PaginationFault, Phase, Timeout};
 pub use misuse::ApiMisuse;
 pub use server::{ServerError, ServerErrorKind};
 
 use crate::Reply;
+use crate::op::Continuation;
 
 /// Why a call has no result.
 #[derive(Clone, Debug)]
@@ -31,6 +32,7 @@ struct Inner {
     method: String,
     server: String,
     notes: Vec<String>,
+    continuation: Option<Box<Continuation>>,
 }
 
 /// Whether the server may have done what the call asked for.
@@ -74,9 +76,10 @@ pub enum ErrorKind {
         /// The pages read so far.
         partial: Box<Reply>,
     },
-    /// The server wants input that this client cannot give.
-    #[error("the server wants input before it goes on, and this client does not give any: {0}")]
-    InputRequired(String),
+    /// The server wants input before it answers, and does not get it. See
+    /// [`Error::continuation`].
+    #[error("the server wants input before it answers: {0}")]
+    InputRequired(InputFault),
     /// The call cannot be made with these arguments. Nothing was sent.
     #[error("{0}")]
     Validation(String),
@@ -126,6 +129,7 @@ impl Error {
             method: String::new(),
             server: String::new(),
             notes: Vec::new(),
+            continuation: None,
         };
         Error { inner: Box::new(inner) }
     }
@@ -161,6 +165,11 @@ impl Error {
 
     pub(crate) fn with(mut self, outcome: Outcome) -> Self {
         self.inner.outcome = outcome;
+        self
+    }
+
+    pub(crate) fn continued(mut self, from: Continuation) -> Self {
+        self.inner.continuation = Some(Box::new(from));
         self
     }
 
@@ -200,6 +209,13 @@ impl Error {
             ErrorKind::Server(error) | ErrorKind::ResourceNotFound { error, .. } => Some(error),
             _ => None,
         }
+    }
+
+    /// From where the call can go on that ended while its server waited for input; see
+    /// [`Resume`](crate::op::Resume). Every error has it that ends such a call, whatever ended it.
+    #[must_use]
+    pub fn continuation(&self) -> Option<&Continuation> {
+        self.inner.continuation.as_deref()
     }
 
     /// Whether a time ran out.

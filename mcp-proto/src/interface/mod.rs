@@ -13,7 +13,7 @@ pub use http::{
 
 use crate::error::{CloseReason, Error};
 use crate::event::Event;
-use crate::model::Progress;
+use crate::model::{ElicitRequest, Progress, Root, SamplingRequest};
 use crate::op::ErasedCall;
 use crate::{CallId, Command, ExchangeId, ProcessId, QuestionId, Raw, Reply};
 
@@ -174,6 +174,8 @@ pub enum ResendReason {
     Retry,
     /// The server had forgotten the session, and an idempotent request goes to the new one. Once.
     NewSession,
+    /// The server wants input, or time, before it runs the request, and gets it. Ten times per call.
+    InputRequired,
 }
 
 /// Where items wait for the host.
@@ -204,10 +206,44 @@ pub enum Question {
         method: String,
     },
     /// The server wants something from the user (`elicitation/create`).
-    Elicit {
-        /// The parameters, as the server sent them.
-        params: Raw,
-    },
+    Elicit(Box<ElicitRequest>),
+    /// The server wants something from the host's model (`sampling/createMessage`).
+    Sample(Box<SamplingRequest>),
+    /// The server wants nothing but time before it answers; asked when the host has registered
+    /// [`Hearing::Wait`]. The pause goes on meanwhile.
+    Wait(Box<WaitRequest>),
+}
+
+/// A server wants nothing but time before it answers a call (specification: basic/patterns/mrtr).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct WaitRequest {
+    /// The method of the call.
+    pub method: String,
+    /// How often the server has asked for input or time.
+    pub round: u32,
+    /// How long the pause is before it is asked again. It grows from round to round.
+    pub delay: Duration,
+    /// What it wants to have back (`requestState`), as it was sent.
+    pub state: Option<Raw>,
+    /// Its whole result, as it was sent.
+    pub result: Raw,
+    /// How long the call has taken until now.
+    pub elapsed: Duration,
+}
+
+/// How a host wants to wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum WaitAnswer {
+    /// For as long as the pause is.
+    #[default]
+    Pace,
+    /// Not at all: the server is asked again at once.
+    Retry,
+    /// No longer: the call ends, with an error from which it can be resumed.
+    Cancel,
 }
 
 impl Question {
@@ -216,7 +252,9 @@ impl Question {
     pub fn name(&self) -> &'static str {
         match self {
             Question::RequestMeta { .. } => "request metadata",
-            Question::Elicit { .. } => "elicitation",
+            Question::Elicit(_) => "elicitation",
+            Question::Sample(_) => "sampling",
+            Question::Wait(_) => "how to wait",
         }
     }
 }
@@ -228,8 +266,12 @@ impl Question {
 pub enum Answer {
     /// For [`Question::RequestMeta`]: members for `_meta`. Keys of the protocol's own are ignored.
     RequestMeta(Map<String, Value>),
-    /// For [`Question::Elicit`]: the result object to send.
+    /// For [`Question::Elicit`]: what an [`ElicitResult`](crate::model::ElicitResult) holds.
     Elicit(Value),
+    /// For [`Question::Sample`]: what a [`SamplingResult`](crate::model::SamplingResult) holds.
+    Sample(Value),
+    /// For [`Question::Wait`].
+    Wait(WaitAnswer),
     /// The host could not answer. Its reasons never reach the server.
     Failed,
 }
@@ -244,6 +286,9 @@ pub enum Setting {
     /// The metadata that goes into every request, in the place of
     /// [`ConnectionConfig::meta`](crate::ConnectionConfig::meta).
     Meta(Map<String, Value>),
+    /// Where servers may work, in the place of
+    /// [`ConnectionConfig::roots`](crate::ConnectionConfig::roots).
+    Roots(Vec<Root>),
 }
 
 /// What a host may register callbacks for. It decides which capabilities are declared.
@@ -253,14 +298,26 @@ pub enum Setting {
 pub enum Hearing {
     /// [`Question::RequestMeta`].
     RequestMeta,
-    /// [`Question::Elicit`].
+    /// [`Question::Elicit`] with a form.
     Elicitation,
+    /// [`Question::Elicit`] with a page to visit.
+    UrlElicitation,
+    /// [`Question::Sample`].
+    Sampling,
+    /// [`Question::Sample`] with tools for the model.
+    SamplingTools,
+    /// [`Question::Wait`].
+    Wait,
 }
 
 impl Hearing {
     /// Whether it is something that a legacy server may come with by itself.
     pub(crate) fn is_of_server(self) -> bool {
-        matches!(self, Hearing::Elicitation)
+        match self {
+            Hearing::Elicitation | Hearing::UrlElicitation => true,
+            Hearing::Sampling | Hearing::SamplingTools => true,
+            Hearing::RequestMeta | Hearing::Wait => false,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::interface::{
     Answer, CallOptions, ExitStatus, HttpFailure, HttpInput, Input, IoFailure, Mailbox, Setting,
     StatusCode, StdioInput,
 };
-use crate::op::{ErasedCall, Params, Spec};
+use crate::op::{Continuation, ErasedCall, Params, Spec};
 use crate::{CallId, ExchangeId, ProcessId, QuestionId, Raw};
 
 use super::secrets::{Secrets, answer_headers};
@@ -109,18 +109,10 @@ impl InputRecord {
 
 impl StartRecord {
     fn of(call: CallId, erased: &ErasedCall, secrets: &Secrets) -> Self {
-        let params = &erased.params;
-        let text = |text: &String| secrets.masked(text);
         StartRecord {
             call,
             op: String::from(erased.spec.name),
-            params: Params {
-                method: params.method.as_ref().map(text),
-                name: params.name.as_ref().map(text),
-                object: Raw::new(secrets.masked(params.object.as_str())),
-                meta: masked_members(&params.meta, secrets),
-                level: params.level,
-            },
+            params: masked_params(&erased.params, secrets),
             timeout: erased.options.timeout,
             meta: masked_members(&erased.options.meta, secrets),
             progress: erased.options.progress,
@@ -137,6 +129,35 @@ impl StartRecord {
     }
 }
 
+fn masked_params(params: &Params, secrets: &Secrets) -> Params {
+    let text = |text: &String| secrets.masked(text);
+    let resume = params.resume.as_ref().map(|from| Box::new(masked_continuation(from, secrets)));
+    Params {
+        method: params.method.as_ref().map(text),
+        name: params.name.as_ref().map(text),
+        object: masked_raw(&params.object, secrets),
+        meta: masked_members(&params.meta, secrets),
+        level: params.level,
+        resume,
+    }
+}
+
+fn masked_continuation(from: &Continuation, secrets: &Secrets) -> Continuation {
+    Continuation {
+        operation: from.operation.clone(),
+        params: masked_params(&from.params, secrets),
+        requests: from.requests.as_ref().map(|requests| masked_raw(requests, secrets)),
+        state: from.state.as_ref().map(|state| masked_raw(state, secrets)),
+        answers: masked_members(&from.answers, secrets),
+        round: from.round,
+        resumable: from.resumable,
+    }
+}
+
+fn masked_raw(raw: &Raw, secrets: &Secrets) -> Raw {
+    Raw::new(secrets.masked(raw.as_str()))
+}
+
 fn masked_members(members: &Map<String, Value>, secrets: &Secrets) -> Map<String, Value> {
     let mut members = members.clone();
     members.values_mut().for_each(|value| secrets.mask_value(value));
@@ -149,8 +170,8 @@ fn masked_answer(answer: &Answer, secrets: &Secrets) -> Answer {
         Answer::RequestMeta(meta) => {
             meta.values_mut().for_each(|value| secrets.mask_value(value));
         }
-        Answer::Elicit(value) => secrets.mask_value(value),
-        Answer::Failed => {}
+        Answer::Elicit(value) | Answer::Sample(value) => secrets.mask_value(value),
+        Answer::Wait(_) | Answer::Failed => {}
     }
     answer
 }

@@ -70,7 +70,14 @@ fn http(output: &HttpOutput, secrets: &Secrets) -> Value {
 fn question(question: &Question, secrets: &Secrets) -> Value {
     match question {
         Question::RequestMeta { method } => json!({ "request_meta": method }),
-        Question::Elicit { params } => json!({ "elicit": raw(params, secrets) }),
+        Question::Elicit(request) => json!({ "elicit": raw(&request.raw, secrets) }),
+        Question::Sample(request) => json!({ "sample": raw(&request.raw, secrets) }),
+        Question::Wait(request) => json!({
+            "wait": request.method,
+            "round": request.round,
+            "delay": request.delay,
+            "result": raw(&request.result, secrets),
+        }),
     }
 }
 

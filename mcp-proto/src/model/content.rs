@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Icon, ResourceContents, base64, count, null_is_default, object};
+use super::{Icon, ResourceContents, base64, count, null_is_default, object, present};
 use crate::wire::scan;
 use crate::{Error, Raw};
 
@@ -24,6 +24,10 @@ pub enum Content {
     ResourceLink(ResourceLink),
     /// A resource itself.
     Resource(EmbeddedResource),
+    /// A tool that a model wants to use (in conversations only).
+    ToolUse(ToolUseContent),
+    /// What a tool answered to a model (in conversations only).
+    ToolResult(ToolResultContent),
     /// A kind that this client does not know, or a known kind that is malformed: as it was sent.
     Unknown(Raw),
 }
@@ -159,6 +163,73 @@ impl EmbeddedResource {
     }
 }
 
+/// A tool that a model wants to use (specification: client/sampling).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolUseContent {
+    /// By which its result refers to it.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments, as they were sent.
+    pub input: Raw,
+    /// The whole piece as it was sent, with `_meta`.
+    pub raw: Raw,
+}
+
+#[derive(Deserialize)]
+struct WireUse<'a> {
+    id: String,
+    name: String,
+    #[serde(borrow)]
+    input: &'a RawValue,
+}
+
+impl ToolUseContent {
+    fn read(raw: Raw) -> Result<Self, serde_json::Error> {
+        let WireUse { id, name, input } = serde_json::from_str(raw.as_str())?;
+        Ok(ToolUseContent { id, name, input: raw.cut(input.get()), raw })
+    }
+}
+
+/// What a tool answered to a model (specification: client/sampling).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResultContent {
+    /// Which use it answers.
+    pub tool_use_id: String,
+    /// The pieces of the answer.
+    pub content: Vec<Content>,
+    /// The answer as a JSON value.
+    pub structured_content: Option<Raw>,
+    /// Whether the tool failed.
+    pub is_error: bool,
+    /// The whole piece as it was sent, with `_meta`.
+    pub raw: Raw,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireResult<'a> {
+    tool_use_id: String,
+    #[serde(borrow, default)]
+    content: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    structured_content: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "null_is_default")]
+    is_error: bool,
+}
+
+impl ToolResultContent {
+    fn read(raw: Raw) -> Result<Self, serde_json::Error> {
+        let WireResult { tool_use_id, content, structured_content, is_error } =
+            serde_json::from_str(raw.as_str())?;
+        let content = Content::read_all(&raw, content.as_deref().unwrap_or_default());
+        let structured_content = structured_content.map(|value| raw.cut(value.get()));
+        Ok(ToolResultContent { tool_use_id, content, structured_content, is_error, raw })
+    }
+}
+
 /// For whom a piece of content is (specification: server/resources, "Annotations").
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -228,6 +299,8 @@ impl Content {
                 raw.parse().map(|c| Content::ResourceLink(ResourceLink { raw: raw.clone(), ..c }))
             }
             Some("resource") => EmbeddedResource::read(raw.clone()).map(Content::Resource),
+            Some("tool_use") => ToolUseContent::read(raw.clone()).map(Content::ToolUse),
+            Some("tool_result") => ToolResultContent::read(raw.clone()).map(Content::ToolResult),
             _ => return Content::Unknown(raw),
         };
         read.unwrap_or(Content::Unknown(raw))
@@ -251,7 +324,25 @@ impl Content {
             Content::Audio(c) => &c.raw,
             Content::ResourceLink(c) => &c.raw,
             Content::Resource(c) => &c.raw,
+            Content::ToolUse(c) => &c.raw,
+            Content::ToolResult(c) => &c.raw,
             Content::Unknown(raw) => raw,
+        }
+    }
+
+    /// By what the use of a tool is referred to.
+    pub(crate) fn tool_use_id(&self) -> Option<&str> {
+        match self {
+            Content::ToolUse(used) => Some(&used.id),
+            _ => None,
+        }
+    }
+
+    /// Which use of a tool a result answers.
+    pub(crate) fn tool_result_id(&self) -> Option<&str> {
+        match self {
+            Content::ToolResult(result) => Some(&result.tool_use_id),
+            _ => None,
         }
     }
 }

@@ -6,18 +6,23 @@
 
 mod completion;
 mod content;
+mod elicitation;
 mod implementation;
 mod logging;
 mod progress;
 mod prompt;
 mod resource;
+mod root;
+mod sampling;
 mod server;
 mod tool;
 
 pub use completion::{Completion, CompletionReference};
 pub use content::{
     Annotations, AudioContent, Content, EmbeddedResource, ImageContent, ResourceLink, TextContent,
+    ToolResultContent, ToolUseContent,
 };
+pub use elicitation::{ElicitMode, ElicitRequest, ElicitResult};
 pub use implementation::{Icon, Implementation};
 pub use logging::LoggingLevel;
 pub use progress::Progress;
@@ -25,6 +30,8 @@ pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 pub use resource::{
     ReadResourceResult, Resource, ResourceContents, ResourceData, ResourceTemplate,
 };
+pub use root::Root;
+pub use sampling::{ModelPreferences, SamplingMessage, SamplingRequest, SamplingResult};
 pub use server::{ServerCapabilities, ServerInfo};
 pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations};
 

@@ -8,6 +8,7 @@ mod logging;
 mod ping;
 mod prompts;
 mod resources;
+mod resume;
 mod tools;
 
 use alloc::sync::Arc;
@@ -27,6 +28,7 @@ pub use logging::SetLoggingLevel;
 pub use ping::Ping;
 pub use prompts::GetPrompt;
 pub use resources::ReadResource;
+pub use resume::{Continuation, Resume, Resumed};
 pub use tools::CallTool;
 
 use crate::interface::CallOptions;
@@ -140,6 +142,9 @@ pub struct Params {
     /// The logging level that the connection keeps from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<LoggingLevel>,
+    /// From where the call goes on, when it is not a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Box<Continuation>>,
 }
 
 impl Params {
@@ -153,7 +158,14 @@ impl Params {
     #[must_use]
     pub fn text(object: impl Into<String>) -> Self {
         let meta = serde_json::Map::new();
-        Params { method: None, name: None, object: Raw::new(object), meta, level: None }
+        Params {
+            method: None,
+            name: None,
+            object: Raw::new(object),
+            meta,
+            level: None,
+            resume: None,
+        }
     }
 
     /// The parameters in a JSON object. A `_meta` in it is taken out and becomes request metadata.

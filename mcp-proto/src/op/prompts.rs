@@ -54,6 +54,21 @@ fn message(raw: &Raw) -> Result<PromptMessage, serde_json::Error> {
     Ok(PromptMessage { role: Role::new(&role), content })
 }
 
+/// Reads a result.
+pub(super) fn read(reply: &Reply) -> Result<GetPromptResult, Error> {
+    let raw = reply.result()?.clone();
+    let wire: WireResult<'_> = serde_json::from_str(raw.as_str())
+        .map_err(|error| Error::result(crate::wire::json_trouble(&error)))?;
+    let (mut messages, mut malformed) = (Vec::new(), Vec::new());
+    for item in wire.messages {
+        match message(&raw.cut(item.get())) {
+            Ok(message) => messages.push(message),
+            Err(error) => malformed.push(crate::wire::json_trouble(&error)),
+        }
+    }
+    Ok(GetPromptResult { description: wire.description, messages, malformed, raw })
+}
+
 impl Operation for GetPrompt {
     type Output = GetPromptResult;
 
@@ -76,16 +91,6 @@ impl Operation for GetPrompt {
     }
 
     fn decode(&self, reply: &Reply) -> Result<GetPromptResult, Error> {
-        let raw = reply.result()?.clone();
-        let wire: WireResult<'_> = serde_json::from_str(raw.as_str())
-            .map_err(|error| Error::result(crate::wire::json_trouble(&error)))?;
-        let (mut messages, mut malformed) = (Vec::new(), Vec::new());
-        for item in wire.messages {
-            match message(&raw.cut(item.get())) {
-                Ok(message) => messages.push(message),
-                Err(error) => malformed.push(crate::wire::json_trouble(&error)),
-            }
-        }
-        Ok(GetPromptResult { description: wire.description, messages, malformed, raw })
+        read(reply)
     }
 }

@@ -38,6 +38,21 @@ struct WireResult<'a> {
     contents: Vec<&'a RawValue>,
 }
 
+/// Reads a result.
+pub(super) fn read(reply: &Reply) -> Result<ReadResourceResult, Error> {
+    let raw = reply.result()?.clone();
+    let wire: WireResult<'_> = serde_json::from_str(raw.as_str())
+        .map_err(|error| Error::result(crate::wire::json_trouble(&error)))?;
+    let (mut contents, mut malformed) = (Vec::new(), Vec::new());
+    for item in wire.contents {
+        match ResourceContents::read(raw.cut(item.get())) {
+            Ok(item) => contents.push(item),
+            Err(error) => malformed.push(crate::wire::json_trouble(&error)),
+        }
+    }
+    Ok(ReadResourceResult { contents, malformed, raw })
+}
+
 impl Operation for ReadResource {
     type Output = ReadResourceResult;
 
@@ -51,17 +66,7 @@ impl Operation for ReadResource {
     }
 
     fn decode(&self, reply: &Reply) -> Result<ReadResourceResult, Error> {
-        let raw = reply.result()?.clone();
-        let wire: WireResult<'_> = serde_json::from_str(raw.as_str())
-            .map_err(|error| Error::result(crate::wire::json_trouble(&error)))?;
-        let (mut contents, mut malformed) = (Vec::new(), Vec::new());
-        for item in wire.contents {
-            match ResourceContents::read(raw.cut(item.get())) {
-                Ok(item) => contents.push(item),
-                Err(error) => malformed.push(crate::wire::json_trouble(&error)),
-            }
-        }
-        Ok(ReadResourceResult { contents, malformed, raw })
+        read(reply)
     }
 
     /// Servers say in two ways that a resource is not there: -32602 since 2026-07-28, and -32002

@@ -38,6 +38,11 @@ struct CallParams<'a> {
     arguments: &'a Map<String, Value>,
 }
 
+/// Reads a result.
+pub(super) fn read(reply: &Reply) -> Result<CallToolResult, Error> {
+    CallToolResult::read(reply.result()?.clone(), reply.era())
+}
+
 impl Operation for CallTool {
     type Output = CallToolResult;
 
@@ -56,6 +61,6 @@ impl Operation for CallTool {
     }
 
     fn decode(&self, reply: &Reply) -> Result<CallToolResult, Error> {
-        CallToolResult::read(reply.result()?.clone(), reply.era())
+        read(reply)
     }
 }

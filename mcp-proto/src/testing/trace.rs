@@ -17,8 +17,11 @@ pub fn line(output: &Output) -> String {
             format!("{id} of {owner:?}: {}", sent(request))
         }
         Output::Http(id, owner, what) => format!("{id} of {owner:?}: {what:?}"),
-        Output::Ask(id, owner, Question::Elicit { params }) => {
-            format!("ask {id} for {owner:?}: elicit {}", params.as_str())
+        Output::Ask(id, owner, Question::Elicit(request)) => {
+            format!("ask {id} for {owner:?}: elicit {}", request.raw.as_str())
+        }
+        Output::Ask(id, owner, Question::Sample(request)) => {
+            format!("ask {id} for {owner:?}: sample {}", request.raw.as_str())
         }
         Output::Ask(id, owner, question) => format!("ask {id} for {owner:?}: {question:?}"),
         Output::Withdraw(id, owner) => format!("withdraw {id} of {owner:?}"),

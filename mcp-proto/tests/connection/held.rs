@@ -41,13 +41,13 @@ fn questions_of_the_server_wait_for_its_era() {
     let mut bench = starting();
     let probe = bench.expect("server/discover");
     bench.line(&asks("\"p1\"", "ping"));
-    bench.line(&asks("\"r1\"", "roots/list"));
+    bench.line(&asks("\"r1\"", "x/unknown"));
     bench.quiet();
     bench.refuse(&probe, -32601, "no");
     let initialize = bench.expect("initialize");
     assert_eq!(answers(&mut bench), [("\"p1\"".into(), json!({}))]);
     bench.line(&asks("2", "ping"));
-    bench.line(&asks("3", "roots/list"));
+    bench.line(&asks("3", "x/unknown"));
     assert_eq!(answers(&mut bench), [("2".into(), json!({}))]);
     bench.result(&initialize, initialized("2025-11-25"));
     bench.expect(INITIALIZED);
@@ -76,7 +76,7 @@ fn what_is_held_is_bounded() {
     let mut bench = starting();
     let probe = bench.expect("server/discover");
     for id in 0..40 {
-        bench.line(&asks(&id.to_string(), "roots/list"));
+        bench.line(&asks(&id.to_string(), "x/unknown"));
     }
     let dropped = |event: &&Event| matches!(event, Event::MessageDropped { .. });
     assert_eq!(bench.events.iter().filter(dropped).count(), 8);
@@ -201,7 +201,8 @@ fn the_host_answers_elicitations() {
     bench.line(ask);
     let (id, owner, question) = bench.question();
     assert_eq!(owner, Owner::Connection);
-    let Question::Elicit { params } = question else { panic!("{question:?}") };
+    let Question::Elicit(request) = question else { panic!("{question:?}") };
+    let params = request.raw;
     assert_eq!(params.as_str(), r#"{"message":"?"}"#);
     bench.quiet();
     bench.reply(id, Answer::Elicit(json!({ "action": "decline" })));

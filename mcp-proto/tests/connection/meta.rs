@@ -1,5 +1,6 @@
 //! Metadata of requests (specification: basic, "`_meta`").
 
+use mcp_proto::model::Root;
 use mcp_proto::op::{CustomRequest, ListTools, Ping};
 use mcp_proto::{
     Answer, CallOptions, ConnectionConfig, Era, ErrorKind, Hearing, Input, Outcome, Owner,
@@ -189,23 +190,36 @@ fn keys_are_checked() {
     assert!(bench.connection.is_idle());
 }
 
-/// M-ERA-04: what the host can do is declared in the handshake of a legacy server; a modern one is
-/// told nothing of what this client cannot do for it yet.
+/// M-ERA-04, M-CAP-02, M-ROOT-08: what the host can do is declared in the handshake of a legacy
+/// server, and to a modern one with each request. Roots a legacy server may ask for in any case.
 #[test]
 fn declarations_follow_what_is_registered() {
-    for (hears, legacy) in [
-        (vec![], json!({})),
-        (vec![Hearing::RequestMeta], json!({})),
-        (vec![Hearing::Elicitation], json!({ "elicitation": {} })),
+    use Hearing::{Elicitation, RequestMeta, Sampling, SamplingTools, UrlElicitation, Wait};
+    let root = || vec![Root::new("file:///a").unwrap()];
+    for (hears, roots, mut modern) in [
+        (vec![], vec![], json!({})),
+        (vec![RequestMeta, Wait], vec![], json!({})),
+        (vec![Elicitation], vec![], json!({ "elicitation": {} })),
+        (vec![UrlElicitation], vec![], json!({ "elicitation": { "url": {} } })),
+        (
+            vec![Elicitation, UrlElicitation],
+            root(),
+            json!({ "roots": {}, "elicitation":
+            { "form": {}, "url": {} } }),
+        ),
+        (vec![Sampling], root(), json!({ "roots": {}, "sampling": {} })),
+        (vec![Sampling, SamplingTools], vec![], json!({ "sampling": { "tools": {} } })),
+        (vec![SamplingTools], vec![], json!({})),
     ] {
         let mut config = config();
-        config.hears = hears;
+        (config.hears, config.roots) = (hears, roots);
         let mut bench = Bench::stdio(config);
         bench.begin(Ping);
         let probe = bench.expect("server/discover");
-        assert_eq!(probe.meta()["io.modelcontextprotocol/clientCapabilities"], json!({}));
+        assert_eq!(probe.meta()["io.modelcontextprotocol/clientCapabilities"], modern);
+        modern["roots"] = json!({ "listChanged": true });
         bench.refuse(&probe, -32601, "no");
-        assert_eq!(bench.expect("initialize").params()["capabilities"], legacy);
+        assert_eq!(bench.expect("initialize").params()["capabilities"], modern);
     }
 }
 

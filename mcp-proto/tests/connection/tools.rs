@@ -256,19 +256,6 @@ fn a_result_is_kept_whole_or_refused() {
     });
 }
 
-/// M-TOOL-14: a modern server may ask for input in answer to a tool's call; nothing is
-/// made of that yet but an error, never a success.
-#[test]
-fn a_demand_for_input_is_no_success() {
-    let mut bench = Bench::modern(config());
-    let call = bench.begin(tool("x", json!({})));
-    let sent = bench.expect("tools/call");
-    let asked = json!({ "resultType": "input_required", "inputRequests": {}, "content": [] });
-    bench.result(&sent, asked);
-    assert!(matches!(bench.error(&call).kind(), ErrorKind::InputRequired(_)));
-    bench.quiet();
-}
-
 /// M-TOOL-17: a hint changes nothing about how a tool is called.
 #[test]
 fn hints_decide_nothing() {

@@ -48,7 +48,7 @@ fn requests_are_answered_by_post() {
         ("\"p1\"", "ping", None),
         ("-9007199254740993", "ping", None),
         (long, "ping", None),
-        ("1", "roots/list", Some(-32601)),
+        ("1", "sampling/createMessage", Some(-32601)),
         ("2", "elicitation/create", Some(-32601)),
         ("3", "x/y", Some(-32601)),
     ] {
@@ -82,7 +82,8 @@ fn a_question_belongs_to_the_call_of_its_stream() {
     assert_eq!(owner, Owner::Call(other.id()));
     let (first, owner, question) = bench.question();
     assert_eq!(owner, Owner::Call(call.id()));
-    let Question::Elicit { params } = question else { panic!("{question:?}") };
+    let Question::Elicit(request) = question else { panic!("{question:?}") };
+    let params = request.raw;
     assert_eq!(params.parse::<Value>().unwrap()["message"], "name?");
     bench.reply(first, Answer::Elicit(json!({ "action": "accept", "content": { "a": 1 } })));
     let reply = bench.next_post();

@@ -123,7 +123,8 @@ fn what_was_not_declared_is_refused() {
     let probe = bench.expect("server/discover");
     bench.says(&probe, 404, "");
     let initialize = bench.expect("initialize");
-    assert_eq!(initialize.params()["capabilities"], json!({ "elicitation": {} }));
+    let declared = json!({ "roots": { "listChanged": true }, "elicitation": {} });
+    assert_eq!(initialize.params()["capabilities"], declared);
     bench.welcome(&initialize, "2025-11-25", None);
     let notification = bench.expect(INITIALIZED);
     bench.accepts(&notification);
@@ -177,7 +178,8 @@ fn requests_and_notifications_on_it_are_served() {
     bench.accepts(&pong);
     let (question, owner, asked) = bench.question();
     assert_eq!(owner, Owner::Connection);
-    let Question::Elicit { params } = asked else { panic!("{asked:?}") };
+    let Question::Elicit(request) = asked else { panic!("{asked:?}") };
+    let params = request.raw;
     assert_eq!(params.parse::<Value>().unwrap()["message"], "name?");
     bench.reply(question, Answer::Elicit(json!({ "action": "decline" })));
     let reply = bench.next_post();

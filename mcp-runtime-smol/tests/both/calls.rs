@@ -163,11 +163,11 @@ fn a_handler_of_the_connection_may_call_the_client() {
     let builder = Client::builder().on_elicitation(move |params| {
         let own = Arc::clone(&theirs);
         async move {
-            assert!(params.as_str().contains("who?"));
+            assert!(params.raw.as_str().contains("who?"));
             if let Some(client) = own.get() {
                 client.ping().await?;
             }
-            Ok(json!({ "action": "decline" }))
+            Ok(json!({ "action": "decline" }).into())
         }
     });
     let script = Script::legacy("2025-11-25")

@@ -34,7 +34,8 @@ fn a_question_on_the_get_stream_is_answered() {
     });
     block_on(async {
         let builder = Client::builder();
-        let builder = builder.on_elicitation(|_| async { Ok(json!({ "action": "decline" })) });
+        let builder =
+            builder.on_elicitation(|_| async { Ok(json!({ "action": "decline" }).into()) });
         let client = builder.connect(web.url()).await.unwrap();
         assert_eq!(word(&answers).await, "decline");
         assert_eq!(echo(&client, "beside it").await.unwrap(), "beside it");

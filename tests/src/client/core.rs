@@ -271,7 +271,10 @@ macro_rules! async_builder {
         }
         if let Some(handler) = $setup.elicitation {
             let caller = $caller.clone();
-            builder = builder.on_elicitation(move |params| handler(caller.clone(), params));
+            builder = builder.on_elicitation(move |request| {
+                let answer = handler(caller.clone(), request.raw);
+                async move { answer.await.map(Into::into) }
+            });
         }
         builder
     }};
@@ -285,7 +288,9 @@ fn blocking(setup: Setup, caller: &Caller) -> mcp_runtime_blocking::ClientBuilde
     }
     if let Some(handler) = setup.elicitation {
         let caller = caller.clone();
-        builder = builder.on_elicitation(move |params| block_on(handler(caller.clone(), params)));
+        builder = builder.on_elicitation(move |request| {
+            block_on(handler(caller.clone(), request.raw)).map(Into::into)
+        });
     }
     builder
 }

@@ -230,7 +230,7 @@ pub fn what_a_server_asks_before_its_era_is_known_is_held(on: &Stage) {
     let script = Script::new()
         .expect_as("server/discover", "probe")
         .ask("\"a\"", "ping", "{}")
-        .ask("\"b\"", "roots/list", "{}")
+        .ask("\"b\"", "x/unknown", "{}")
         .send(r#"{"jsonrpc":"2.0","id":$probe.id,"error":{"code":-32601,"message":"no"}}"#)
         .expect_as("initialize", "start")
         .expect_response("\"a\"")

@@ -83,7 +83,8 @@ pub fn a_handler_of_elicitations_may_call_the_client(on: &Stage) {
     assert_eq!(echo(&client, "later"), "later");
     client.close();
     let written = playing.finish().check();
-    assert_eq!(written.of("initialize")[0]["params"]["capabilities"], json!({ "elicitation": {} }));
+    let declared = json!({ "roots": { "listChanged": true }, "elicitation": {} });
+    assert_eq!(written.of("initialize")[0]["params"]["capabilities"], declared);
 }
 
 /// M-CAP-02, M-NOTE-06
@@ -98,7 +99,8 @@ pub fn without_a_handler_nothing_is_declared_and_nothing_answered(on: &Stage) {
     assert_eq!(echo(&client, ""), "no");
     client.close();
     let written = playing.finish().check();
-    assert_eq!(written.of("initialize")[0]["params"]["capabilities"], json!({}));
+    let declared = json!({ "roots": { "listChanged": true } });
+    assert_eq!(written.of("initialize")[0]["params"]["capabilities"], declared);
     assert_eq!(written.responses()[0]["error"]["code"], -32601);
 }
 

@@ -91,6 +91,7 @@ impl Invariants {
             ResendReason::Redirect => 5 * (2 + retries),
             ResendReason::Retry => retries,
             ResendReason::NewSession => 1,
+            ResendReason::InputRequired => 10,
         };
         let bounded = times <= most || !tool;
         self.check(bounded, Rule::Sends, || format!("{id}: {reason:?} for the {times}th time"));

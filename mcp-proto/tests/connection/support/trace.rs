@@ -26,7 +26,7 @@ pub(crate) fn line(output: &Output) -> String {
 fn asked(question: &Question) -> String {
     match question {
         Question::RequestMeta { method } => format!("metadata of {method}"),
-        Question::Elicit { params } => format!("elicit {}", params.as_str()),
+        Question::Elicit(request) => format!("elicit {}", request.raw.as_str()),
         other => format!("{other:?}"),
     }
 }
