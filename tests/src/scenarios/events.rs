@@ -183,10 +183,10 @@ pub fn a_get_stream_that_ends_at_once_is_opened_ever_more_slowly(on: &Stage) {
     assert!(server.so_far().failures().is_empty());
 }
 
-/// M-SESS-08, M-ELIC-01
+/// M-SESS-08, M-ELIC-01, M-CONN-17
 pub fn what_a_server_asks_on_the_get_stream_is_answered(on: &Stage) {
     let ask = r#"{"jsonrpc":"2.0","id":"e1","method":"elicitation/create","params":{"message":"?"}}"#;
-    let script = HttpScript::legacy("2025-11-25")
+    let script = HttpScript::with_session("2025-11-25", "s-1")
         .in_any_order()
         .expect_http("GET")
         .events()
@@ -201,13 +201,17 @@ pub fn what_a_server_asks_on_the_get_stream_is_answered(on: &Stage) {
         *count.lock().unwrap() += 1;
         async { Ok(json!({ "action": "decline" })) }
     });
-    let client = on.connect(soon(&server), setup).unwrap();
+    let config = soon(&server).header("X-Api-Key", "s3cret-9133");
+    let client = on.connect(config, setup).unwrap();
     let seen = server.wait_until(|it| it.left() == 0);
     let answer = seen.requests().iter().find(|it| it.message["id"] == "e1").unwrap();
     assert_eq!(answer.message["result"]["action"], "decline");
     assert_eq!(*asked.lock().unwrap(), 1);
     assert_eq!(echo(&client, "hi"), "hi");
     client.close();
-    server.wait_until(|it| !it.closed().is_empty());
-    server.finish().check();
+    let seen = server.finish().check();
+    assert_eq!((seen.count_http("GET"), seen.count_http("DELETE")), (1, 1));
+    for request in seen.requests() {
+        assert_eq!(request.header("x-api-key"), Some("s3cret-9133"), "{request:?}");
+    }
 }

@@ -258,7 +258,7 @@ fn gzip(text: &str) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// M-SIZE-01, M-SIZE-02, M-SIZE-04
+/// M-SIZE-01, M-SIZE-02, M-SIZE-03
 pub fn compressed_answers_are_read_and_bombs_are_not(on: &Stage) {
     let reply = |kind, body: &str| {
         let reply = Reply::new(200).header("Content-Type", kind).header("Content-Encoding", "gzip");
@@ -278,7 +278,11 @@ pub fn compressed_answers_are_read_and_bombs_are_not(on: &Stage) {
         .expect("tools/call")
         .respond(reply("application/json", &message(4, &"0".repeat(10_000_000))))
         .expect("tools/call")
-        .text("\"4\"");
+        .text("\"4\"")
+        .expect("server/discover")
+        .demo()
+        .expect("tools/call")
+        .respond(reply("application/json", &message(2, &"0".repeat(10_000_000))));
     let server = script.start();
     let setup = Setup::new().with(|config| config.max_message_bytes = 100_000);
     let client = on.connect(soon(&server), setup).unwrap();
@@ -288,6 +292,11 @@ pub fn compressed_answers_are_read_and_bombs_are_not(on: &Stage) {
     assert_eq!((reached.limit, reached.setting), (100_000, "max_message_bytes"));
     assert!(error.is_transport());
     assert_eq!(echo(&client, ""), "4");
+    client.close();
+    // To a client with another bound it is an answer like any other.
+    let setup = Setup::new().with(|config| config.max_message_bytes = 11_000_000);
+    let client = on.connect(soon(&server), setup).unwrap();
+    assert_eq!(echo(&client, "").len(), 10_000_000);
     client.close();
     let seen = server.finish().check();
     assert!(seen.requests().iter().all(|it| it.header("accept-encoding") == Some("gzip")));
@@ -344,6 +353,62 @@ pub fn names_that_no_header_can_carry_are_encoded(on: &Stage) {
     }
 }
 
+/// M-HTTP-03, M-HTTP-04, M-ERA-05
+pub fn what_intermediaries_read_stands_beside_each_request(on: &Stage) {
+    let server = HttpScript::new().rest().start();
+    let client = connect(on, &server);
+    let params = |text| serde_json::from_str(text).unwrap();
+    client.list_tools().unwrap();
+    assert_eq!(echo(&client, "hi"), "hi");
+    client.ping().unwrap();
+    client.request("prompts/get", params(r#"{"name":"greeting"}"#)).unwrap();
+    client.request("resources/read", params(r#"{"uri":"demo://readme"}"#)).unwrap();
+    client.request("prompts/list", params("{}")).unwrap();
+    client.close();
+    let seen = server.finish().check();
+    assert_eq!(seen.requests().len(), 7);
+    let version = "io.modelcontextprotocol/protocolVersion";
+    for post in seen.requests() {
+        let (method, params) = (post.method().unwrap(), &post.message["params"]);
+        let name = match method {
+            "tools/call" | "prompts/get" => params["name"].as_str(),
+            "resources/read" => params["uri"].as_str(),
+            _ => None,
+        };
+        assert_eq!(post.header("mcp-method"), Some(method));
+        assert_eq!(post.header("mcp-name"), name, "{method}");
+        let told = params["_meta"][version].as_str();
+        assert!(told.is_some() && post.header("mcp-protocol-version") == told, "{method}");
+    }
+}
+
+/// M-HTTP-10, M-SESS-10
+pub fn a_modern_server_meets_no_session(on: &Stage) {
+    let offered = Reply::new(200).header("Mcp-Session-Id", "s-1");
+    let discovered = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+    let script = HttpScript::new()
+        .expect("server/discover")
+        .respond(offered.json(&answer(discovered)))
+        .expect("tools/call")
+        .events()
+        .sse("id: 7\n\n")
+        .result_event(&text("1"))
+        .end()
+        .expect("tools/call")
+        .text("\"2\"");
+    let server = script.start();
+    // Somebody hears, for whom a legacy server would be asked for its stream.
+    let setup = Setup::new().on_elicitation(|_, _| async { Ok(json!({ "action": "decline" })) });
+    let client = on.connect(soon(&server), setup).unwrap();
+    assert_eq!([echo(&client, ""), echo(&client, "")], ["1", "2"]);
+    client.close();
+    let seen = server.finish().check();
+    assert_eq!((seen.count_http("POST"), seen.requests().len()), (3, 3));
+    for name in ["mcp-session-id", "last-event-id"] {
+        assert!(seen.requests().iter().all(|it| it.header(name).is_none()), "{name}");
+    }
+}
+
 /// M-UNTR-13
 pub fn a_result_under_a_foreign_id_ends_its_call(on: &Stage) {
     let foreign = format!(r#"{{"jsonrpc":"2.0","id":999,"result":{}}}"#, text("not mine"));
@@ -371,7 +436,7 @@ pub fn a_result_under_a_foreign_id_ends_its_call(on: &Stage) {
     assert_eq!(server.finish().check().count("tools/call"), 3, "none is sent again");
 }
 
-/// M-RTRY-09, M-RTRY-10
+/// M-RTRY-09, M-RTRY-10, M-ERR-01
 pub fn a_modern_stream_that_breaks_is_asked_for_once_more(on: &Stage) {
     let broken = |script: HttpScript| script.expect("tools/call").events().sse(": alive\n\n").reset();
     let script = broken(HttpScript::modern()).expect("tools/call").text("\"here\"");
@@ -379,7 +444,7 @@ pub fn a_modern_stream_that_breaks_is_asked_for_once_more(on: &Stage) {
     let client = connect(on, &server);
     assert_eq!(echo(&client, ""), "here");
     let error = client.call_tool("x", json!({})).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Transport(_)), "{error:?}");
+    assert!(error.is_transport(), "{error:?}");
     assert_eq!(error.outcome(), Outcome::Unknown);
     client.close();
     let seen = server.finish().check();

@@ -388,6 +388,8 @@ chapters! { $
         #[http] compressed_answers_are_read_and_bombs_are_not
         #[http] localhost_is_found_on_either_family
         #[http] names_that_no_header_can_carry_are_encoded
+        #[http] what_intermediaries_read_stands_beside_each_request
+        #[http] a_modern_server_meets_no_session
         #[http] a_result_under_a_foreign_id_ends_its_call
         #[http] a_modern_stream_that_breaks_is_asked_for_once_more;
     events:

@@ -233,7 +233,7 @@ pub fn a_program_that_is_not_there_is_named(on: &Stage) {
     assert_eq!(text.lines().count(), 1, "{text}");
 }
 
-/// M-ERR-07, M-CONN-10
+/// M-ERR-07, M-CONN-10, M-SIZE-05
 pub fn targets_and_settings_that_cannot_work_are_refused(on: &Stage) {
     for target in ["ftp://x", "", "   ", "a 'b"] {
         let error = on.connect(target, Setup::new()).unwrap_err();
