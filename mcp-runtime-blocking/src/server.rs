@@ -22,6 +22,8 @@ pub(crate) struct Server {
     queue: Queue,
     /// Close stdin once the queue is empty.
     closing: bool,
+    /// Something was written since stdout was looked at last.
+    asked: bool,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     exit: Option<OwnedFd>,
@@ -37,6 +39,8 @@ struct Queue {
     /// How many of these are written, and how many bytes are in all.
     at: usize,
     written: u64,
+    /// How many of the written ones the hub knows of.
+    told: u64,
 }
 
 impl Server {
@@ -63,6 +67,7 @@ impl Server {
             stdin: Some(launched.stdin),
             queue: Queue::default(),
             closing: false,
+            asked: false,
             stdout: Some(launched.stdout),
             stderr: launched.stderr,
             exit: Some(launched.exit),
@@ -90,7 +95,6 @@ impl Server {
             self.queue = Queue::default();
             return false;
         };
-        let before = self.queue.written;
         let failed = loop {
             let left = self.queue.left();
             if left.is_empty() {
@@ -103,17 +107,43 @@ impl Server {
                 Err(error) => break Some(IoFailure::from(&error)),
             }
         };
-        let mut due = false;
-        if self.queue.written > before {
-            due |= hub.drive(Input::Stdio(self.id, StdioInput::Written(self.queue.written)));
-        }
+        self.asked = true;
         if let Some(failure) = failed {
             self.stdin = None;
-            due |= hub.drive(Input::Stdio(self.id, StdioInput::WriteFailed(failure)));
-        } else if self.closing && self.queue.is_empty() {
+            return self.tell(hub, StdioInput::WriteFailed(failure));
+        }
+        if !self.queue.is_empty() {
+            // What the server takes of it decides whether it is read.
+            let written = self.queue.untold().map(StdioInput::Written);
+            return written.is_some_and(|it| hub.drive(Input::Stdio(self.id, it)));
+        }
+        // That all was written can wait until something else is told, which saves a way through
+        // the lock.
+        if self.closing {
             self.stdin = None;
         }
-        due
+        false
+    }
+
+    /// Hands in what happened, after what was written before it.
+    fn tell(&mut self, hub: &Hub, what: StdioInput<'_>) -> bool {
+        tell(hub, self.id, &mut self.queue, what)
+    }
+
+    /// Reads what is there already, if something was written since the last time: many an answer is,
+    /// and to wait for one costs more than to look. Whether there was anything.
+    pub(crate) fn glance(&mut self, hub: &Hub, buffer: &mut [u8]) -> bool {
+        std::mem::take(&mut self.asked) && self.read_stdout(hub, buffer)
+    }
+
+    fn read_stdout(&mut self, hub: &Hub, buffer: &mut [u8]) -> bool {
+        let (of, queue) = (Source::Stdout(self.id), &mut self.queue);
+        let tell = |bytes: &[u8]| tell(hub, self.id, queue, StdioInput::Stdout(bytes));
+        let some = read(&mut self.stdout, buffer, tell, || hub.wants_read(of));
+        if some && self.stdout.is_none() {
+            self.tell(hub, StdioInput::StdoutClosed);
+        }
+        some
     }
 
     /// What is waited for. [`ready`](Self::ready) is told of each in the same order.
@@ -143,17 +173,14 @@ impl Server {
         buffer: &mut [u8],
     ) {
         if watched.stdout && ready() {
-            let of = Source::Stdout(self.id);
-            read(hub, of, self.id, &mut self.stdout, buffer, |bytes| StdioInput::Stdout(bytes));
-            if self.stdout.is_none() {
-                hub.drive(Input::Stdio(self.id, StdioInput::StdoutClosed));
-            }
+            self.read_stdout(hub, buffer);
         }
         if watched.stderr && ready() {
-            let of = Source::Stderr(self.id);
-            read(hub, of, self.id, &mut self.stderr, buffer, |bytes| StdioInput::Stderr(bytes));
+            let (of, queue) = (Source::Stderr(self.id), &mut self.queue);
+            let tell = |bytes: &[u8]| tell(hub, self.id, queue, StdioInput::Stderr(bytes));
+            read(&mut self.stderr, buffer, tell, || hub.wants_read(of));
             if self.stderr.is_none() {
-                hub.drive(Input::Stdio(self.id, StdioInput::StderrClosed));
+                self.tell(hub, StdioInput::StderrClosed);
             }
         }
         if watched.stdin && ready() {
@@ -165,7 +192,7 @@ impl Server {
         {
             self.exit = None;
             self.exited = Some(Instant::now());
-            hub.drive(Input::Stdio(self.id, StdioInput::Exited(status)));
+            self.tell(hub, StdioInput::Exited(status));
         }
     }
 
@@ -216,8 +243,14 @@ impl Queue {
         self.at += written;
         self.written += written as u64;
         if self.is_empty() {
-            *self = Queue { written: self.written, ..Queue::default() };
+            (self.bytes, self.at) = (Vec::new(), 0);
         }
+    }
+
+    /// How much was written in all, if the hub does not know.
+    fn untold(&mut self) -> Option<u64> {
+        let before = std::mem::replace(&mut self.told, self.written);
+        (self.written > before).then_some(self.written)
     }
 }
 
@@ -227,29 +260,39 @@ fn unblock(launched: &Launched) -> io::Result<()> {
     launched.stderr.as_ref().map_or(Ok(()), set_nonblocking)
 }
 
-/// Reads what is there, as long as the hub wants it. The source is gone after its end.
+/// Hands in what happened, after what was written before it.
+fn tell(hub: &Hub, id: ProcessId, queue: &mut Queue, what: StdioInput<'_>) -> bool {
+    let written = queue.untold().into_iter().map(StdioInput::Written);
+    hub.drive_all(written.chain([what]).map(|input| Input::Stdio(id, input)))
+}
+
+/// Reads what is there, as long as it is wanted. The source is gone after its end. Whether there was
+/// anything, the end included.
 fn read<R: Read>(
-    hub: &Hub,
-    of: Source,
-    id: ProcessId,
     source: &mut Option<R>,
     buffer: &mut [u8],
-    wrap: fn(&[u8]) -> StdioInput<'_>,
-) {
+    mut tell: impl FnMut(&[u8]) -> bool,
+    wanted: impl Fn() -> bool,
+) -> bool {
+    let mut some = false;
     for _ in 0..READS {
-        let Some(from) = source else { return };
+        let Some(from) = source else { break };
         match from.read(buffer) {
-            Ok(0) => *source = None,
-            Ok(count) => {
-                hub.drive(Input::Stdio(id, wrap(buffer.get(..count).unwrap_or_default())));
+            Ok(count) if count > 0 => {
+                some = true;
+                tell(buffer.get(..count).unwrap_or_default());
                 // A read that left room has emptied the pipe.
-                if count < buffer.len() || !hub.wants_read(of) {
-                    return;
+                if count < buffer.len() || !wanted() {
+                    break;
                 }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => *source = None,
+            Ok(_) | Err(_) => {
+                some = true;
+                *source = None;
+            }
         }
     }
+    some
 }

@@ -16,12 +16,17 @@ use crate::wake::Bell;
 /// How much is read at once: what a pipe holds.
 const READ: usize = 64 * 1024;
 
+/// How often in a row nothing is waited for, since all else is looked at only then.
+const GLANCES: u32 = 16;
+
 /// Everything that moves bytes. It is in the seat's lock, so one thread at a time has it.
 pub(crate) struct Table {
     servers: Vec<Server>,
     stream: Option<Stream>,
     work: Work,
     buffer: Vec<u8>,
+    /// How often in a row answers were there before anything was waited for.
+    glances: u32,
     /// Kept for their memory.
     watched: Vec<Watched>,
     ready: Vec<bool>,
@@ -35,6 +40,7 @@ impl Table {
             stream,
             work: Work::new(),
             buffer,
+            glances: 0,
             watched: Vec::new(),
             ready: Vec::new(),
         }
@@ -79,6 +85,9 @@ impl Table {
     /// Waits at most this long for something to happen, and hands it in.
     pub(crate) fn sleep(&mut self, hub: &Hub, bell: &Bell, time: Option<Duration>) {
         self.servers.retain(|server| !server.is_over(EXIT_WAIT));
+        if self.glance(hub) {
+            return;
+        }
         self.watched.clear();
         let mut fds = Vec::with_capacity(1 + 4 * self.servers.len());
         fds.push(PollFd::new(bell.reader(), PollFlags::IN));
@@ -96,6 +105,20 @@ impl Table {
         for (server, watched) in self.servers.iter_mut().zip(&self.watched) {
             server.ready(hub, *watched, || ready.next().unwrap_or(false), &mut self.buffer);
         }
+    }
+
+    /// Takes answers that are there already, unless all else was left unlooked at for long.
+    fn glance(&mut self, hub: &Hub) -> bool {
+        let glances = std::mem::take(&mut self.glances);
+        if glances == GLANCES {
+            return false;
+        }
+        let mut some = false;
+        for server in &mut self.servers {
+            some |= server.glance(hub, &mut self.buffer);
+        }
+        self.glances = if some { glances + 1 } else { 0 };
+        some
     }
 
     /// Ends everything now: for a client that is dropped.

@@ -34,7 +34,7 @@ pub use http::{is_silent, tune};
 pub use journal::{JOURNAL_LIMIT, JournalWriter, Redactor};
 pub use methods::IntoArguments;
 pub use options::{ClientOptions, IntoTarget};
-#[cfg(unix)]
-pub use process::set_nonblocking;
 pub use process::{DROP_GRACE, Launched, Process, launch};
+#[cfg(unix)]
+pub use process::{read_now, set_nonblocking};
 pub use trace::event as trace;

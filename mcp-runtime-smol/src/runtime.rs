@@ -14,7 +14,7 @@ use mcp_proto::driver::{
     Held, Launched, Network, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf,
 };
 use mcp_proto::{Command, ExitStatus, IoFailure};
-use mcp_runtime_common::{Process, Reach, launch};
+use mcp_runtime_common::{Process, Reach, launch, read_now};
 
 pub(crate) struct AsyncIo {
     process: Arc<Held<Process>>,
@@ -132,6 +132,10 @@ impl<T: io::Read + AsFd + IoSafe + Send + Unpin> ReadHalf for Pipe<T> {
             Poll::Pending => true,
         };
         read
+    }
+
+    fn glance(&mut self, into: &mut [u8]) -> Option<usize> {
+        read_now(&self.pipe, into)
     }
 }
 

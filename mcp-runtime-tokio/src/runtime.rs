@@ -12,7 +12,7 @@ use mcp_proto::driver::{
     Held, Launched, Network, ProcessHandle, ReadHalf, Runtime, Stream, Timer, WriteHalf,
 };
 use mcp_proto::{Command, ExitStatus, IoFailure};
-use mcp_runtime_common::{Process, Reach, launch};
+use mcp_runtime_common::{Process, Reach, launch, read_now};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -44,7 +44,11 @@ impl Runtime for Tokio {
                 let read = Receiver::from_owned_fd(OwnedFd::from(launched.stdout))?;
                 let stderr = launched.stderr.map(OwnedFd::from);
                 let stderr = stderr.map(Receiver::from_owned_fd).transpose()?;
-                Ok((stream(read, write), stderr, watch(launched.exit)?))
+                let stdio = Stream {
+                    read: Box::new(Stdout(Io(Box::pin(read)))),
+                    write: Box::new(Io(Box::pin(write))),
+                };
+                Ok((stdio, stderr, watch(launched.exit)?))
             };
             let (stdio, stderr, exit) = register().map_err(|error| IoFailure::from(&error))?;
             let stderr = stderr.map(|read| Box::new(Io(Box::pin(read))) as Box<dyn ReadHalf>);
@@ -96,6 +100,20 @@ impl<T: AsyncRead + Send> ReadHalf for Io<T> {
         let mut into = ReadBuf::new(into);
         ready!(self.0.as_mut().poll_read(cx, &mut into))?;
         Poll::Ready(Ok(into.filled().len()))
+    }
+}
+
+/// The stdout of a process. A read beside the runtime is seen by it as a pipe that has been emptied.
+struct Stdout(Io<Receiver>);
+
+impl ReadHalf for Stdout {
+    fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.0.poll_read(cx, into)
+    }
+
+    fn glance(&mut self, into: &mut [u8]) -> Option<usize> {
+        // Who has used up their share is to wait, so that other tasks have theirs.
+        if tokio::task::coop::has_budget_remaining() { read_now(&*self.0.0, into) } else { None }
     }
 }
 

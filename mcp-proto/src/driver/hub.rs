@@ -327,7 +327,7 @@ impl Hub {
     }
 
     /// The same for several inputs of one moment.
-    pub(super) fn drive_all(&self, inputs: Vec<Input<'_>>) -> bool {
+    pub fn drive_all<'a>(&self, inputs: impl IntoIterator<Item = Input<'a>>) -> bool {
         let hand_in = |state: &mut State, now| {
             inputs.into_iter().for_each(|input| state.hand_in(input, now));
         };

@@ -9,6 +9,9 @@ use super::runtime::{Launched, ProcessHandle, ReadHalf, Stream, WriteHalf};
 use crate::interface::{Input, Source, StdioInput};
 use crate::{ExitStatus, IoFailure, ProcessId};
 
+/// How often in a row nothing is waited for: other tasks have their turn only then.
+const GLANCES: u32 = 16;
+
 /// How often a source is read before the others have their turn.
 const READS: usize = 4;
 
@@ -19,8 +22,14 @@ pub(super) struct Peer {
     queue: VecDeque<Vec<u8>>,
     /// How much of the first entry of the queue was written.
     offset: usize,
+    /// How many bytes were written, and how many of them the connection knows of.
     written: u64,
+    told: u64,
     stdout: Option<Box<dyn ReadHalf>>,
+    /// Something was written since stdout was looked at last.
+    asked: bool,
+    /// How often in a row an answer was there before anything was waited for.
+    glances: u32,
     stderr: Stderr,
     life: Life,
 }
@@ -66,7 +75,10 @@ impl Peer {
             queue: VecDeque::new(),
             offset: 0,
             written: 0,
+            told: 0,
             stdout: Some(stdio.read),
+            asked: false,
+            glances: 0,
             stderr,
             life,
         }
@@ -129,19 +141,32 @@ impl Peer {
         wrote | read | complained | ended
     }
 
-    fn tell(&self, hub: &Hub, what: StdioInput<'_>) -> bool {
-        hub.drive(Input::Stdio(self.id, what))
+    /// Hands in what happened, after what was written before it.
+    fn tell(&mut self, hub: &Hub, what: StdioInput<'_>) -> bool {
+        let written = self.untold().into_iter().map(StdioInput::Written);
+        hub.drive_all(written.chain([what]).map(|input| Input::Stdio(self.id, input)))
+    }
+
+    /// How much was written in all, if the connection does not know.
+    fn untold(&mut self) -> Option<u64> {
+        let before = std::mem::replace(&mut self.told, self.written);
+        (self.written > before).then_some(self.written)
+    }
+
+    fn tell_written(&mut self, hub: &Hub) -> bool {
+        let written = self.untold().map(|total| Input::Stdio(self.id, StdioInput::Written(total)));
+        written.is_some_and(|written| hub.drive(written))
     }
 
     fn advance_stdin(&mut self, hub: &Hub, cx: &mut Context<'_>) -> bool {
-        let before = self.written;
-        let outcome = self.write(cx);
-        let wrote = self.written > before && self.tell(hub, StdioInput::Written(self.written));
-        match outcome {
-            Ok(()) => wrote,
+        match self.write(cx) {
+            // That all was written can wait until something else is told, which saves a way
+            // through the lock.
+            Ok(()) if self.queue.is_empty() => false,
+            Ok(()) => self.tell_written(hub),
             Err(error) => {
                 self.close_for_good();
-                self.tell(hub, StdioInput::WriteFailed(IoFailure::from(&error))) | wrote
+                self.tell(hub, StdioInput::WriteFailed(IoFailure::from(&error)))
             }
         }
     }
@@ -165,6 +190,7 @@ impl Peer {
                 Poll::Pending => break,
                 Poll::Ready(Ok(0)) => return Err(ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(n)) => {
+                    self.asked = true;
                     self.written += n as u64;
                     self.offset += n;
                     if self.offset >= first.len() {
@@ -192,12 +218,22 @@ impl Peer {
     fn advance_stdout(&mut self, hub: &Hub, buffer: &mut [u8], cx: &mut Context<'_>) -> bool {
         let mut due = false;
         for _ in 0..READS {
-            let Some(stdout) = &mut self.stdout else {
-                return due;
-            };
-            if !hub.wants_read(Source::Stdout(self.id)) {
+            if self.stdout.is_none() {
                 return due;
             }
+            if !hub.wants_read(Source::Stdout(self.id)) {
+                // The server may have read what decides.
+                due |= self.tell_written(hub);
+                if !hub.wants_read(Source::Stdout(self.id)) {
+                    return due;
+                }
+            }
+            // Many an answer is there at once, and to wait for one costs more than to look.
+            if let Some(told) = self.glance(hub, buffer) {
+                due |= told;
+                continue;
+            }
+            let Some(stdout) = &mut self.stdout else { return due };
             due |= match read(&mut **stdout, buffer, cx) {
                 Read::Nothing => return due,
                 Read::Some(bytes) => self.tell(hub, StdioInput::Stdout(bytes)),
@@ -208,6 +244,20 @@ impl Peer {
             };
         }
         true
+    }
+
+    /// What came of an answer that was there at once. `None`: it is to be waited for.
+    fn glance(&mut self, hub: &Hub, buffer: &mut [u8]) -> Option<bool> {
+        if !std::mem::take(&mut self.asked) {
+            return None;
+        }
+        let glances = std::mem::take(&mut self.glances);
+        if glances == GLANCES {
+            return None;
+        }
+        let n = self.stdout.as_mut()?.glance(buffer).filter(|n| *n > 0)?;
+        self.glances = glances + 1;
+        Some(self.tell(hub, StdioInput::Stdout(buffer.get(..n)?)))
     }
 
     fn advance_stderr(&mut self, hub: &Hub, buffer: &mut [u8], cx: &mut Context<'_>) -> bool {

@@ -44,6 +44,14 @@ pub trait ReadHalf: Send {
     /// # Errors
     /// Any counts as the end, except that it was interrupted.
     fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>>;
+
+    /// Reads what is there already, if that can be found out at little cost, and wakes nobody when
+    /// there is more. It stands for a [`poll_read`](Self::poll_read), which follows when it brings
+    /// nothing.
+    fn glance(&mut self, into: &mut [u8]) -> Option<usize> {
+        let _ = into;
+        None
+    }
 }
 
 /// Where bytes go. Dropping it closes it.

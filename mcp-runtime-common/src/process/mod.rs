@@ -15,7 +15,7 @@ use mcp_proto::{Command, IoFailure, StderrPolicy};
 use rustix::io::Errno;
 
 #[cfg(unix)]
-pub use unix::{Process, set_nonblocking};
+pub use unix::{Process, read_now, set_nonblocking};
 #[cfg(windows)]
 pub use windows::Process;
 

@@ -248,6 +248,11 @@ pub fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(fd, true)?)
 }
 
+/// Reads what is in a pipe that never blocks. `None` when there is nothing, or when it has ended.
+pub fn read_now(fd: impl AsFd, into: &mut [u8]) -> Option<usize> {
+    rustix::io::read(fd, into).ok().filter(|n| *n > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -304,7 +304,7 @@ impl Exchange {
             // Of an answer that is not wanted only its end is told.
             let wanted = |input: &HttpInput<'_>| !released || matches!(input, HttpInput::End);
             let told = read.into_iter().filter(wanted).map(|input| Input::Http(id, input));
-            due |= hub.drive_all(told.collect());
+            due |= hub.drive_all(told);
         });
         let fate = match moved {
             Moved::All => Fate::Goes,
