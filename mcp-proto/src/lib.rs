@@ -43,6 +43,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The example `bare-std` is the manual for writing a runtime: it drives processes and HTTP exchanges
+//! with the threads and sockets of `std`, and says which promises a performer keeps.
+//!
 //! # What always holds
 //!
 //! * [`Connection::handle`] never fails and never panics, whatever the server sent.
