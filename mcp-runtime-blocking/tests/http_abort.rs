@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use mcp_runtime_blocking::proto::op::{CallTool, Ping};
 use mcp_runtime_blocking::proto::{CloseReason, Outcome};
 use mcp_runtime_blocking::{Background, CallOptions, Client, ErrorKind, PendingCall};
+use mcp_runtime_common::rustls::ServerConnection;
 use serde_json::{Map, Value, json};
 use support::BACKGROUNDS;
 use support::http::{Conn, Request, Server, legacy, server_tls};
@@ -85,15 +86,30 @@ fn big_call() -> CallTool {
     CallTool::new("echo", Map::from_iter([(String::from("message"), message)]))
 }
 
+/// How far a server goes that answers nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Silent {
+    /// It reads everything.
+    Reads,
+    /// It reads nothing.
+    Deaf,
+    /// It agrees on TLS, and then reads nothing.
+    Secure,
+}
+
 /// Listens, and tells of each connection, and of its end.
-fn silent(read: bool) -> (SocketAddr, Receiver<()>, Receiver<()>) {
+fn silent(how: Silent) -> (SocketAddr, Receiver<()>, Receiver<()>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let ((came, come), (went, gone)) = (channel(), channel());
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
+            if how == Silent::Secure {
+                let mut tls = ServerConnection::new(server_tls().0).unwrap();
+                while tls.is_handshaking() && tls.complete_io(&mut stream).is_ok() {}
+            }
             let _ = came.send(());
-            if read {
+            if how == Silent::Reads {
                 let _ = std::io::copy(&mut stream, &mut std::io::sink());
             } else {
                 // It is full, and stays so; the end of the client's side shows all the same.
@@ -181,7 +197,7 @@ fn full() -> (TcpListener, Vec<TcpStream>) {
 fn while_tls_is_agreed_on() {
     for background in BACKGROUNDS {
         let server = Server::tls(server_tls().0, once);
-        let (trap, come, gone) = silent(true);
+        let (trap, come, gone) = silent(Silent::Reads);
         let client = trapped(background, "https", &server, trap);
         quick(AT_ONCE, || {
             let took = cancel(&client, || come.recv_timeout(LONG).unwrap());
@@ -194,14 +210,19 @@ fn while_tls_is_agreed_on() {
 #[test]
 fn while_the_request_is_sent() {
     for background in BACKGROUNDS {
-        let server = Server::start(once);
-        let (trap, come, gone) = silent(false);
-        let client = trapped(background, "http", &server, trap);
-        quick(AT_ONCE, || {
-            let took = cancel(&client, || come.recv_timeout(LONG).unwrap());
-            gone.recv_timeout(LONG).unwrap();
-            took
-        });
+        for (scheme, how) in [("http", Silent::Deaf), ("https", Silent::Secure)] {
+            let server = match how {
+                Silent::Secure => Server::tls(server_tls().0, once),
+                _ => Server::start(once),
+            };
+            let (trap, come, gone) = silent(how);
+            let client = trapped(background, scheme, &server, trap);
+            quick(AT_ONCE, || {
+                let took = cancel(&client, || come.recv_timeout(LONG).unwrap());
+                gone.recv_timeout(LONG).unwrap();
+                took
+            });
+        }
     }
 }
 
@@ -349,7 +370,6 @@ fn a_close_ends_ten_streams_at_once() {
     }
 }
 
-/// F040
 #[test]
 fn the_end_of_a_session_is_told_but_not_awaited_for_long() {
     for background in BACKGROUNDS {

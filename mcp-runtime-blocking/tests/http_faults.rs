@@ -107,7 +107,6 @@ fn a_list_whose_connection_ends_is_asked_for_again() {
     }
 }
 
-/// F037
 #[test]
 fn a_connection_that_the_server_has_closed_is_not_used_again() {
     for background in BACKGROUNDS {
@@ -262,7 +261,6 @@ fn ambiguous_and_endless_heads_are_refused() {
     }
 }
 
-/// F035, F036
 #[test]
 fn redirects_are_followed_by_the_connection_only() {
     fn to(status: &str, place: &str, conn: &mut Conn) {
@@ -305,7 +303,6 @@ fn redirects_are_followed_by_the_connection_only() {
     }
 }
 
-/// F030
 #[test]
 fn any_success_acknowledges_a_notification() {
     for answer in [

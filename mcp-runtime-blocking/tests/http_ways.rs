@@ -171,7 +171,7 @@ fn a_proxy_that_refuses_is_named() {
     assert!(error.to_string().contains("407"), "{error}");
 }
 
-/// F045. The environment of a process is the same for all its threads, so this program starts
+/// The environment of a process is the same for all its threads, so this program starts
 /// itself.
 #[test]
 fn the_environment_names_a_proxy_and_exceptions() {
@@ -202,7 +202,6 @@ fn the_environment_names_a_proxy_and_exceptions() {
     assert_eq!(run("other.test", "server.test"), 2);
 }
 
-/// F046
 #[test]
 fn localhost_is_found_on_either_family() {
     let four = Server::start(as_json);
