@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::time::{Duration, Instant};
+
 use mcp_runtime_blocking::Background;
 use mcp_runtime_blocking::proto::op::Ping;
 
@@ -21,9 +23,16 @@ fn threads() -> Vec<String> {
 #[test]
 fn without_a_background_there_is_no_thread() {
     let client = support::connect(Background::Never, support::demo());
-    assert!(client.begin(Ping).unwrap().wait().is_ok());
+    // A thread names itself once it runs, for which it has all this time.
+    for _ in 0..100 {
+        assert!(client.begin(Ping).unwrap().wait().is_ok());
+    }
     assert_eq!(threads(), Vec::<String>::new());
     let client = support::connect(Background::Helper, support::demo());
     assert!(client.begin(Ping).unwrap().wait().is_ok());
+    let begin = Instant::now();
+    while threads().is_empty() && begin.elapsed() < Duration::from_secs(30) {
+        std::thread::yield_now();
+    }
     assert_eq!(threads(), ["mcp-helper"]);
 }
