@@ -15,6 +15,7 @@ mod headers;
 mod hostile;
 mod journals;
 mod limits;
+mod linear;
 mod progress;
 mod redirects;
 mod requests;

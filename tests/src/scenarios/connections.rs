@@ -10,7 +10,7 @@ use crate::demo::{Answers, Eras, HttpDemo, HttpOptions, Options};
 
 /// M-HTTP-01
 pub fn a_thousand_calls_take_one_connection(on: &Stage) {
-    for answers in [Answers::Json, Answers::Sse, Answers::Alternate] {
+    for answers in [Answers::Json, Answers::Sse] {
         let demo = HttpDemo::start(HttpOptions { answers, ..HttpOptions::default() }).unwrap();
         let client = on.connect(demo.url(), Setup::new()).unwrap();
         for n in 0..1000 {
