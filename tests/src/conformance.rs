@@ -31,10 +31,25 @@ pub fn run(
     let scenario = env(SCENARIO).ok_or_else(|| format!("{SCENARIO} names no scenario"))?;
     let act = behaviour(&scenario)
         .ok_or_else(|| format!("the client does not yet do what {scenario} asks for"))?;
-    let client = Client::connect(runtime, url, Setup::plain())?;
+    let client = Client::connect(runtime, url, setup(&scenario))?;
     act(&client)?;
     client.close();
     Ok(())
+}
+
+/// Who answers the server's questions.
+fn setup(scenario: &str) -> Setup {
+    match scenario {
+        // What the user leaves out is filled in by the client.
+        "elicitation-sep1034-client-defaults" => Setup::plain()
+            .on_elicitation(|_, _| async { Ok(json!({ "action": "accept", "content": {} })) }),
+        // The host goes on with other things while its user thinks.
+        "sep-2322-client-request-state" => Setup::plain().on_elicitation(|caller, _| async move {
+            caller.call_tool("test_mrtr_unrelated", json!({})).await?;
+            Ok(json!({ "action": "accept", "content": { "confirmed": true } }))
+        }),
+        _ => Setup::plain(),
+    }
 }
 
 type Act = fn(&Client) -> Result<(), Failure>;
@@ -45,6 +60,8 @@ fn behaviour(scenario: &str) -> Option<Act> {
         "tools_call" => add_numbers,
         "http-standard-headers" => ask_for_everything,
         "json-schema-2020-12-preservation" => echo_a_schema,
+        "elicitation-sep1034-client-defaults" => fill_in_a_form,
+        "sep-2322-client-request-state" => go_round,
         _ => return None,
     })
 }
@@ -59,6 +76,21 @@ fn add_numbers(client: &Client) -> Result<(), Failure> {
     client.list_tools()?;
     let sum = client.call_tool("add_numbers", json!({ "a": 19, "b": 23 }))?;
     if sum.is_error { Err(sum.text().into()) } else { Ok(()) }
+}
+
+fn fill_in_a_form(client: &Client) -> Result<(), Failure> {
+    client.list_tools()?;
+    client.call_tool("test_client_elicitation_defaults", json!({}))?;
+    Ok(())
+}
+
+/// Tools that ask before they answer, with a state of theirs and without, and one that seems to.
+fn go_round(client: &Client) -> Result<(), Failure> {
+    client.list_tools()?;
+    for tool in ["test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_no_result_type"] {
+        client.call_tool(tool, json!({}))?;
+    }
+    Ok(())
 }
 
 /// Whatever the server has to offer is asked for once.

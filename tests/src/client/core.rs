@@ -232,7 +232,9 @@ macro_rules! settled {
             .start_timeout(config.start_timeout)
             .call_timeout(config.call_timeout.unwrap_or(mcp_proto::CALL_TIMEOUT))
             .max_message_bytes(config.max_message_bytes)
-            .meta(config.meta);
+            .meta(config.meta)
+            .roots(config.roots)
+            .sampling_tools($setup.sampling_tools);
         for (name, value) in $setup.env {
             builder = builder.env(name, value);
         }
@@ -276,6 +278,18 @@ macro_rules! async_builder {
                 async move { answer.await.map(Into::into) }
             });
         }
+        if let Some(handler) = $setup.url_elicitation {
+            let caller = $caller.clone();
+            builder = builder.on_url_elicitation(move |asked| handler(caller.clone(), asked));
+        }
+        if let Some(handler) = $setup.sampling {
+            let caller = $caller.clone();
+            builder = builder.on_sampling(move |asked| handler(caller.clone(), asked));
+        }
+        if let Some(handler) = $setup.input_wait {
+            let caller = $caller.clone();
+            builder = builder.on_input_wait(move |asked| handler(caller.clone(), asked));
+        }
         builder
     }};
 }
@@ -291,6 +305,18 @@ fn blocking(setup: Setup, caller: &Caller) -> mcp_runtime_blocking::ClientBuilde
         builder = builder.on_elicitation(move |request| {
             block_on(handler(caller.clone(), request.raw)).map(Into::into)
         });
+    }
+    if let Some(handler) = setup.url_elicitation {
+        let caller = caller.clone();
+        builder = builder.on_url_elicitation(move |asked| block_on(handler(caller.clone(), asked)));
+    }
+    if let Some(handler) = setup.sampling {
+        let caller = caller.clone();
+        builder = builder.on_sampling(move |asked| block_on(handler(caller.clone(), asked)));
+    }
+    if let Some(handler) = setup.input_wait {
+        let caller = caller.clone();
+        builder = builder.on_input_wait(move |asked| block_on(handler(caller.clone(), asked)));
     }
     builder
 }

@@ -1,11 +1,12 @@
-//! What a server offers beside tools, and calls side by side: the methods of the same names.
+//! What a server offers beside tools, calls side by side, and calls that go on: the methods of the
+//! same names.
 
 use mcp_proto::Error;
 use mcp_proto::model::{
     CallToolResult, Completion, CompletionReference, GetPromptResult, LoggingLevel, Prompt,
     ReadResourceResult, Resource, ResourceTemplate,
 };
-use mcp_proto::op::{List, Page};
+use mcp_proto::op::{List, Page, Resumed};
 use serde_json::Value;
 
 use super::Client;
@@ -80,6 +81,8 @@ offers! {
     ) -> Result<Completion, Error>;
     /// Sets the logging level.
     set_logging_level(level: LoggingLevel => level) -> Result<(), Error>;
+    /// Goes on with a call that stopped while its server waited for input.
+    resume(error: Error => &error) -> Result<Resumed, Error>;
     /// Calls several tools.
     call_tools(calls: Vec<(String, Value)> => calls) -> Vec<Result<CallToolResult, Error>>;
 }

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcp_proto::driver::HandlerError;
-use mcp_proto::{ConnectionConfig, EraChoice, Raw, StderrPolicy};
+use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
+use mcp_proto::{ConnectionConfig, EraChoice, Raw, StderrPolicy, WaitAnswer, WaitRequest};
 use serde_json::{Map, Value};
 
 use super::Caller;
@@ -37,6 +38,10 @@ pub struct Setup {
     pub(super) proxy: Option<String>,
     pub(super) request_meta: Option<Handler<String, Map<String, Value>>>,
     pub(super) elicitation: Option<Handler<Raw, Value>>,
+    pub(super) url_elicitation: Option<Handler<ElicitRequest, ElicitResult>>,
+    pub(super) sampling: Option<Handler<SamplingRequest, SamplingResult>>,
+    pub(super) sampling_tools: bool,
+    pub(super) input_wait: Option<Handler<WaitRequest, WaitAnswer>>,
 }
 
 impl Default for Setup {
@@ -65,6 +70,10 @@ impl Setup {
             proxy: None,
             request_meta: None,
             elicitation: None,
+            url_elicitation: None,
+            sampling: None,
+            sampling_tools: false,
+            input_wait: None,
         }
     }
 
@@ -166,6 +175,40 @@ impl Setup {
         T: Future<Output = Result<Value, HandlerError>> + Send + 'static,
     {
         self.elicitation = Some(Arc::new(move |caller, params| Box::pin(handler(caller, params))));
+        self
+    }
+
+    /// What answers a server that wants the user to visit a page.
+    #[must_use]
+    pub fn on_url_elicitation<F, T>(mut self, handler: F) -> Self
+    where
+        F: Fn(Caller, ElicitRequest) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<ElicitResult, HandlerError>> + Send + 'static,
+    {
+        self.url_elicitation = Some(Arc::new(move |caller, asked| Box::pin(handler(caller, asked))));
+        self
+    }
+
+    /// What answers a server that wants something from the host's model, with tools or without.
+    #[must_use]
+    pub fn on_sampling<F, T>(mut self, tools: bool, handler: F) -> Self
+    where
+        F: Fn(Caller, SamplingRequest) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<SamplingResult, HandlerError>> + Send + 'static,
+    {
+        self.sampling_tools = tools;
+        self.sampling = Some(Arc::new(move |caller, asked| Box::pin(handler(caller, asked))));
+        self
+    }
+
+    /// What says how to wait for a server that wants nothing but time.
+    #[must_use]
+    pub fn on_input_wait<F, T>(mut self, handler: F) -> Self
+    where
+        F: Fn(Caller, WaitRequest) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<WaitAnswer, HandlerError>> + Send + 'static,
+    {
+        self.input_wait = Some(Arc::new(move |caller, asked| Box::pin(handler(caller, asked))));
         self
     }
 }
