@@ -50,6 +50,11 @@ pub enum Event {
     },
     /// An item was dropped because too many waited for the host.
     ItemDropped(CallId),
+    /// A member of a server's request means nothing in its era.
+    MemberIgnored {
+        /// Which one.
+        member: &'static str,
+    },
     /// A handler's answer is not sent, since it does not fit what was asked. The reason holds
     /// nothing of the answer but the names of its fields.
     AnswerDropped {

@@ -28,6 +28,12 @@ pub fn event(server: &str, event: &Event) {
         Event::ItemDropped(call) => {
             warn!(target: "mcp", server, %call, "too many items wait for the host; one was dropped");
         }
+        Event::MemberIgnored { member } => {
+            warn!(target: "mcp", server, member, "a member means nothing in this era; ignored");
+        }
+        Event::AnswerDropped { question, why } => {
+            warn!(target: "mcp", server, question, why, "a handler's answer does not fit; not sent");
+        }
         Event::Stderr(line) => debug!(target: "mcp", server, line, "stderr"),
         Event::Exited { process, status } => {
             info!(target: "mcp", server, %process, ?status, "the server process has ended");

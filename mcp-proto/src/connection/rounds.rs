@@ -123,8 +123,7 @@ impl Connection {
                 Entry::Answered(answer) => self.keep_answer(id, key, answer),
                 Entry::Open(wanted) => {
                     if wanted.has_foreign_id() {
-                        let why = "an elicitationId means nothing in this era";
-                        self.event(Event::MessageDropped { why, method: None });
+                        self.event(Event::MemberIgnored { member: "elicitationId" });
                     }
                     let question = wanted.question();
                     self.ask(Owner::Call(id), Asked::Input { call: id, key, wanted }, question);

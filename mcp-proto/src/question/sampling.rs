@@ -181,6 +181,14 @@ mod tests {
             (Some(0.5), Some(1.0))
         );
         assert_eq!(request.tools.len(), 1);
+    }
+
+    /// M-SAMP-17
+    #[test]
+    fn what_is_not_understood_is_passed_through() {
+        let params = json!({ "messages": [], "maxTokens": 5, "temperature": 0.5, "metadata": { "k": 1 },
+            "stopSequences": ["x"], "includeContext": "none", "later": [null] });
+        let request = request(&params, false).unwrap();
         assert_eq!(request.raw.parse::<Value>().unwrap(), params);
     }
 

@@ -194,33 +194,37 @@ fn keys_are_checked() {
 /// server, and to a modern one with each request. Roots a legacy server may ask for in any case.
 #[test]
 fn declarations_follow_what_is_registered() {
-    use Hearing::{Elicitation, RequestMeta, Sampling, SamplingTools, UrlElicitation, Wait};
+    use Hearing::{RequestMeta, Sampling, SamplingTools, Wait};
     let root = || vec![Root::new("file:///a").unwrap()];
-    for (hears, roots, mut modern) in [
-        (vec![], vec![], json!({})),
-        (vec![RequestMeta, Wait], vec![], json!({})),
-        (vec![Elicitation], vec![], json!({ "elicitation": {} })),
-        (vec![UrlElicitation], vec![], json!({ "elicitation": { "url": {} } })),
-        (
-            vec![Elicitation, UrlElicitation],
-            root(),
-            json!({ "roots": {}, "elicitation":
-            { "form": {}, "url": {} } }),
-        ),
-        (vec![Sampling], root(), json!({ "roots": {}, "sampling": {} })),
-        (vec![Sampling, SamplingTools], vec![], json!({ "sampling": { "tools": {} } })),
-        (vec![SamplingTools], vec![], json!({})),
-    ] {
-        let mut config = config();
-        (config.hears, config.roots) = (hears, roots);
-        let mut bench = Bench::stdio(config);
-        bench.begin(Ping);
-        let probe = bench.expect("server/discover");
-        assert_eq!(probe.meta()["io.modelcontextprotocol/clientCapabilities"], modern);
-        modern["roots"] = json!({ "listChanged": true });
-        bench.refuse(&probe, -32601, "no");
-        assert_eq!(bench.expect("initialize").params()["capabilities"], modern);
-    }
+    declares(vec![], vec![], json!({}));
+    declares(vec![RequestMeta, Wait], vec![], json!({}));
+    declares(vec![Sampling], root(), json!({ "roots": {}, "sampling": {} }));
+    declares(vec![Sampling, SamplingTools], vec![], json!({ "sampling": { "tools": {} } }));
+    declares(vec![SamplingTools], vec![], json!({}));
+}
+
+/// M-ELIC-10: without a mode named it is forms.
+#[test]
+fn each_mode_of_elicitation_is_declared() {
+    use Hearing::{Elicitation, UrlElicitation};
+    declares(vec![Elicitation], vec![], json!({ "elicitation": {} }));
+    declares(vec![UrlElicitation], vec![], json!({ "elicitation": { "url": {} } }));
+    let both = json!({ "elicitation": { "form": {}, "url": {} } });
+    declares(vec![Elicitation, UrlElicitation], vec![], both);
+}
+
+/// A host with these handlers and roots declares this to a modern server.
+fn declares(hears: Vec<Hearing>, roots: Vec<Root>, modern: Value) {
+    let mut config = config();
+    (config.hears, config.roots) = (hears, roots);
+    let mut bench = Bench::stdio(config);
+    bench.begin(Ping);
+    let probe = bench.expect("server/discover");
+    assert_eq!(probe.meta()["io.modelcontextprotocol/clientCapabilities"], modern);
+    let mut legacy = modern;
+    legacy["roots"] = json!({ "listChanged": true });
+    bench.refuse(&probe, -32601, "no");
+    assert_eq!(bench.expect("initialize").params()["capabilities"], legacy);
 }
 
 /// M-ERA-10, M-BASE-09: requests of the host's own choice go out under their own name, with the

@@ -231,6 +231,11 @@ fn what_cannot_be_honoured_ends_the_call_and_nobody_is_asked() {
         assert!(bench.asked.is_empty(), "{entry}");
         bench.quiet();
     }
+}
+
+/// M-CAP-08
+#[test]
+fn who_has_declared_nothing_answers_nothing() {
     let mut nobody = Bench::modern(config());
     let (call, _) = asked(&mut nobody, &asks(&json!({ "a": form("a?") }), None));
     assert!(matches!(fault(&nobody.error(&call)), InputFault::Refused { .. }));
@@ -396,7 +401,7 @@ fn answers_are_kept_for_whoever_goes_on() {
     assert!(Resume::new(&bench.error(&plain)).is_err(), "nobody asked for input");
 }
 
-/// M-MRTR-12, M-MRTR-04: the rounds of a resumed call go on being counted.
+/// M-MRTR-12, M-MRTR-04, M-MRTR-17: the rounds of a resumed call go on being counted.
 #[test]
 fn rounds_are_counted_across_calls() {
     let mut bench = Bench::modern(able());
@@ -404,11 +409,13 @@ fn rounds_are_counted_across_calls() {
     let (id, _) = question(&mut bench, Owner::Call(call.id()));
     bench.reply(id, Answer::Wait(WaitAnswer::Cancel));
     let mut error = bench.error(&call);
+    let mut ids = std::collections::BTreeSet::new();
     for round in 2..=11 {
         let again = bench.begin(Resume::new(&error).unwrap());
         let (id, _) = question(&mut bench, Owner::Call(again.id()));
         bench.reply(id, Answer::Wait(WaitAnswer::Retry));
         let sent = bench.expect("tools/call");
+        assert!(ids.insert(sent.id().to_string()), "a new id each time");
         bench.result(&sent, waits(&round.to_string()));
         if round <= 10 {
             let (id, _) = question(&mut bench, Owner::Call(again.id()));
@@ -480,7 +487,7 @@ fn the_id_of_a_modern_elicitation_is_dropped() {
         &request.mode,
         mcp_proto::model::ElicitMode::Url { elicitation_id: None, .. }
     ));
-    let told = |event: &Event| matches!(event, Event::MessageDropped { why, .. } if why.contains("elicitationId"));
+    let told = |event: &Event| matches!(event, Event::MemberIgnored { member: "elicitationId" });
     assert!(bench.events.iter().any(told));
     bench.reply(id, Answer::Elicit(json!({ "action": "decline" })));
     let sent = bench.expect("tools/call");
@@ -538,7 +545,7 @@ fn input_outlives_the_process_that_asked() {
     bench.quiet();
 }
 
-/// M-MRTR-25, M-CAP-07: a request that brings input carries what any request carries.
+/// M-MRTR-25, M-CAP-07, M-SAMP-14: a request that brings input carries what any request carries.
 #[test]
 fn the_next_round_declares_what_is_true_by_then() {
     let mut bench = Bench::modern(able());

@@ -185,7 +185,8 @@ impl Setup {
         F: Fn(Caller, ElicitRequest) -> T + Send + Sync + 'static,
         T: Future<Output = Result<ElicitResult, HandlerError>> + Send + 'static,
     {
-        self.url_elicitation = Some(Arc::new(move |caller, asked| Box::pin(handler(caller, asked))));
+        self.url_elicitation =
+            Some(Arc::new(move |caller, asked| Box::pin(handler(caller, asked))));
         self
     }
 

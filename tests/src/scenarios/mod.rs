@@ -355,6 +355,13 @@ chapters! { $
         metadata_that_cannot_be_had_fails_its_call_alone
         a_call_that_waits_for_its_handler_is_cancelled_without_a_word
         a_slow_handler_holds_up_nothing_else;
+    questions:
+        a_tool_may_ask_before_it_answers
+        a_call_goes_on_from_its_error
+        a_page_is_visited_with_the_users_consent
+        the_hosts_model_answers_a_legacy_server
+        roots_are_told_to_whoever_asks
+        the_host_says_how_to_wait;
     concurrency:
         sixty_four_calls_over_a_pipe_of_64_bytes
         sixty_four_calls_to_a_process
