@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mcp_proto::op::{Connect, ListTools};
+use mcp_proto::op::{Connect, ListTools, Resume};
 use mcp_proto::{Answer, ExitStatus, Hearing, Input, StdioInput};
 use serde_json::{Map, json};
 
@@ -108,4 +108,53 @@ fn scene_7_a_call_cancelled_while_its_question_is_on_the_screen() {
     let (id, ..) = bench.question();
     bench.input(Input::Answer(id, Answer::RequestMeta(Map::new())));
     assert!(outputs(&mut bench).is_empty(), "too late");
+}
+
+/// M-MRTR-11, M-MRTR-12, M-MRTR-14
+#[test]
+fn scene_2_a_round_trip_with_two_questions_of_which_one_fails() {
+    let mut config = config();
+    config.hears = vec![Hearing::Elicitation, Hearing::Sampling];
+    let mut bench = Bench::modern(config);
+    outputs(&mut bench);
+    let call = bench.begin(tool("echo", json!({})));
+    assert_eq!(outputs(&mut bench), ["process#1 <- tools/call 2"]);
+    let sent = bench.expect("tools/call");
+    let elicit = json!({ "method": "elicitation/create", "params": { "message": "?" } });
+    let sample = json!({ "method": "sampling/createMessage", "params": { "messages": [] } });
+    bench.result(
+        &sent,
+        json!({ "resultType": "input_required", "requestState": "S",
+            "inputRequests": { "a": elicit, "b": sample } }),
+    );
+    let asked = outputs(&mut bench);
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert!(asked[0].starts_with("ask question#1 for Call(CallId(2)): elicit"), "{asked:?}");
+    assert!(asked[1].starts_with("ask question#2 for Call(CallId(2)): Sample"), "{asked:?}");
+    let (a, ..) = bench.question();
+    let (b, ..) = bench.question();
+    bench.reply(a, Answer::Elicit(json!({ "action": "accept", "content": {} })));
+    assert!(outputs(&mut bench).is_empty(), "kept");
+    bench.reply(b, Answer::Failed);
+    let failed = outputs(&mut bench);
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert!(failed[0].starts_with("call#2 failed: NotRun: "), "{failed:?}");
+    let error = bench.error(&call);
+
+    let again = bench.begin(Resume::new(&error).unwrap());
+    let asked = outputs(&mut bench);
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0].starts_with("ask question#3 for Call(CallId(3)): Sample"), "{asked:?}");
+    let (b, ..) = bench.question();
+    bench.reply(b, Answer::Sample(json!("text")));
+    let resent = ["call#3 resend: InputRequired", "process#1 <- tools/call 3"];
+    assert_eq!(outputs(&mut bench), resent);
+    let sent = bench.expect("tools/call");
+    let keys: Vec<_> = sent.params()["inputResponses"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["a", "b"]);
+    assert_eq!(sent.params()["requestState"], "S");
+    bench.result(&sent, json!({ "resultType": "complete", "content": [] }));
+    let done = outputs(&mut bench);
+    assert!(done.len() == 1 && done[0].starts_with("call#3 done: "), "{done:?}");
+    bench.done(&again).unwrap();
 }

@@ -19,6 +19,7 @@ mod linear;
 mod progress;
 mod redirects;
 mod requests;
+mod scenes;
 mod sessions;
 mod splits;
 mod stream;
