@@ -48,12 +48,12 @@ fn scene_4_a_legacy_elicitation_while_the_post_stream_is_open() {
         format!("{} of Connection: POST http://server.test/mcp: - \"e1\"", reply.exchange);
     assert_eq!(outputs(&mut bench), [answered]);
     bench.accepts(&reply);
-    assert_eq!(outputs(&mut bench), [format!("{} of Connection: Release", reply.exchange)]);
+    assert_eq!(outputs(&mut bench), [format!("Http({:?}, Connection, Release)", reply.exchange)]);
     let result = bench.completion(&post, json!({ "content": [] }));
     bench.body(&post, result.as_bytes());
     let ended = outputs(&mut bench);
     let [released, done] = &*ended else { panic!("{ended:?}") };
-    assert_eq!(released, &format!("{on} of {owner:?}: Release"));
+    assert_eq!(released, &format!("Http({on:?}, {owner:?}, Release)"));
     assert!(done.starts_with(&format!("{id} done: ")), "on the result, not the end: {ended:?}");
     bench.ends(&post);
     bench.done(&call).unwrap();
