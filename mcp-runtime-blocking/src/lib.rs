@@ -21,6 +21,14 @@
 //!
 //! [`Client::begin`] makes a call that nobody has to wait in. A host with an event loop of its own
 //! gets along without any thread of the client's: [`ClientBuilder::on_wake`] and [`Client::pump`].
+//!
+//! A server may ask in turn, for something that the user knows or that the host's model says. What
+//! answers it is registered before the connection is made: [`ClientBuilder::on_elicitation`],
+//! [`ClientBuilder::on_url_elicitation`], [`ClientBuilder::on_sampling`]. What has no handler is not
+//! declared, and refused.
+//!
+//! What happens on the way is told to `tracing`, under the target `mcp`, with nothing of a payload.
+//! A subscriber may be run by whoever moves the bytes: it must not call the client.
 
 mod builder;
 mod callbacks;
@@ -39,6 +47,6 @@ pub use builder::{Background, ClientBuilder};
 pub use client::Client;
 pub use mcp_proto as proto;
 pub use mcp_proto::driver::{CallOptions, HandlerError};
-pub use mcp_proto::{Command, Error, ErrorKind, Outcome};
+pub use mcp_proto::{Command, Error, ErrorKind, Outcome, WaitAnswer, WaitRequest, model, op};
 pub use mcp_runtime_common::{ClientOptions, IntoArguments, IntoTarget};
 pub use pending::{CancelHandle, PendingCall};
