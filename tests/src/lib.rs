@@ -16,6 +16,7 @@ pub mod requirements;
 #[cfg(target_os = "linux")]
 pub mod scenarios;
 pub mod script;
+pub mod simulate;
 
 /// The programs of README.md compile.
 #[cfg(all(doctest, feature = "tokio"))]

@@ -33,7 +33,7 @@ pub struct Census {
     pub reply_bytes: u64,
     /// HTTP exchanges that have not ended.
     pub exchanges: usize,
-    /// HTTP exchanges that carry answers to the server.
+    /// HTTP exchanges that carry answers to the server and are on their way.
     pub replies: usize,
     /// What nobody waits for any more: requests, tokens, timers and questions of things that have
     /// ended. There should be none, ever.

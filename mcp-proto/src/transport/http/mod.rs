@@ -246,11 +246,13 @@ impl Http {
         }
     }
 
-    /// How many exchanges there are, how many of them carry answers to the server, and how many
+    /// How many exchanges there are, how many carry answers to the server on their way, and how many
     /// bytes of the longest unfinished body are kept.
     #[cfg(feature = "testing")]
     pub(crate) fn holds(&self) -> (usize, usize, usize) {
-        let replies = self.exchanges.values().filter(|it| it.carries == Carried::Reply).count();
+        let on_way = |it: &&Exchange| !matches!(it.phase, Phase::Over);
+        let replies = self.exchanges.values().filter(on_way);
+        let replies = replies.filter(|it| it.carries == Carried::Reply).count();
         let held = |it: &Exchange| match &it.phase {
             Phase::Body(reader) => reader.held(),
             Phase::Head | Phase::Over => 0,

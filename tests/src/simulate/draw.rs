@@ -1,0 +1,224 @@
+//! What a seed stands for: a setup, and steps that fit what has happened so far.
+
+use mcp_proto::testing::{
+    Answering, CallKind, Choice, Dice, Fault, Manner, Probed, Setup, Split, Step, Wire, World,
+};
+
+/// What kind of server there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Temper {
+    /// It does everything right.
+    Honest,
+    /// It was written in a hurry.
+    Sloppy,
+    /// It means harm.
+    Hostile,
+}
+
+/// What is decided before the first step.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) setup: Setup,
+    pub(super) temper: Temper,
+    /// How many steps there are.
+    pub(super) length: u64,
+    /// Whether it is recorded, and replayed.
+    pub(super) recorded: bool,
+    /// It is played once more, with this split.
+    pub(super) twin: Option<Split>,
+}
+
+/// Draws a plan.
+pub(super) fn plan(dice: &mut Dice) -> Plan {
+    let modern = dice.percent(50);
+    let wire = dice.pick(&Wire::ALL.map(|wire| (1, wire))).unwrap_or_default();
+    let choices = [(12, Choice::Auto), (2, Choice::Fitting), (1, Choice::Other)];
+    let probed = [(6, Probed::Refuses), (1, Probed::Silent), (1, Probed::Dies)];
+    let setup = Setup {
+        wire,
+        modern,
+        choice: dice.pick(&choices).unwrap_or_default(),
+        version: dice.byte(),
+        probed: dice.pick(&probed).unwrap_or_default(),
+        sessions: dice.percent(70),
+        ready: dice.percent(20),
+        metadata: dice.percent(15),
+        elicitation: dice.percent(40),
+        small: dice.percent(30),
+        lets_go: dice.percent(60),
+        split: split(dice),
+        doctored: 0,
+    };
+    let tempers = [(2, Temper::Honest), (2, Temper::Sloppy), (1, Temper::Hostile)];
+    let recorded = dice.percent(12);
+    let twin = dice
+        .percent(25)
+        .then(|| if setup.split == Split::Whole { other(dice) } else { Split::Whole });
+    Plan {
+        setup,
+        temper: dice.pick(&tempers).unwrap_or(Temper::Honest),
+        length: 120 + dice.below(200),
+        recorded,
+        twin,
+    }
+}
+
+fn split(dice: &mut Dice) -> Split {
+    if dice.percent(85) { Split::Whole } else { other(dice) }
+}
+
+fn other(dice: &mut Dice) -> Split {
+    let lengths = [dice.byte(), dice.byte() % 16, dice.byte() % 64];
+    dice.pick(&[(1, Split::Bytes), (9, Split::Lengths(lengths))]).unwrap_or_default()
+}
+
+/// What a step is about.
+#[derive(Clone, Copy, Debug)]
+enum Topic {
+    Begin,
+    Cancel,
+    Pull,
+    Answer,
+    Set,
+    Rest,
+    Close,
+    Wait,
+    Long,
+    Deadline,
+    Early,
+    Reply,
+    Beside,
+    Stderr,
+    LetGo,
+    Read,
+    Fault,
+}
+
+/// Draws the next step. `left` is how many are to come.
+pub(super) fn step(dice: &mut Dice, world: &World, temper: Temper, left: u64) -> Step {
+    let open = world.open_calls();
+    let some = |there: usize, weight| if there > 0 { weight } else { 0 };
+    let (faults, beside) = match temper {
+        Temper::Honest => (12, 8),
+        Temper::Sloppy => (16, 14),
+        Temper::Hostile => (20, 24),
+    };
+    let asleep = open > 0 && world.messages() == 0;
+    let topics = [
+        (if open == 0 { 60 } else { 24 / (open as u64) }, Topic::Begin),
+        (some(open, 2), Topic::Cancel),
+        (some(open, 5), Topic::Pull),
+        (some(world.open_questions(), 25), Topic::Answer),
+        (1, Topic::Set),
+        (if world.era().is_some() { 2 } else { 0 }, Topic::Rest),
+        (u64::from(left < 5 && dice.percent(20)), Topic::Close),
+        (8, Topic::Wait),
+        (if asleep { 4 } else { 1 }, Topic::Long),
+        (if asleep { 12 } else { 1 }, Topic::Deadline),
+        (1, Topic::Early),
+        (some(world.messages(), 34), Topic::Reply),
+        (some(world.messages(), beside), Topic::Beside),
+        (1, Topic::Stderr),
+        (if asleep { 8 } else { 3 }, Topic::LetGo),
+        (some(world.unread(), 3), Topic::Read),
+        (some(open, faults), Topic::Fault),
+    ];
+    let topic = dice.pick(&topics).unwrap_or(Topic::Begin);
+    about(topic, dice, world, temper)
+}
+
+fn about(topic: Topic, dice: &mut Dice, world: &World, temper: Temper) -> Step {
+    // The oldest message most of the time, and the latest at times.
+    let to = if dice.percent(60) { 0 } else { dice.byte() };
+    match topic {
+        Topic::Begin => begin(dice, world),
+        Topic::Cancel => Step::Cancel(dice.byte()),
+        Topic::Pull => Step::Pull(dice.byte()),
+        Topic::Answer => {
+            let how = [(8, Answering::Fitting), (1, Answering::Other), (1, Answering::Failed)];
+            Step::Answer(dice.byte(), dice.pick(&how).unwrap_or(Answering::Fitting))
+        }
+        Topic::Set if dice.percent(50) => Step::Hear { elicitation: dice.percent(80) },
+        Topic::Set => Step::Meta(dice.byte()),
+        Topic::Rest => Step::Disconnect,
+        Topic::Close => Step::Close,
+        Topic::Wait => Step::Wait(short(dice, 60)),
+        Topic::Long if dice.percent(30) => Step::Sleep(short(dice, 20_000)),
+        Topic::Long => Step::Wait(short(dice, 8_000)),
+        Topic::Deadline => Step::Deadline,
+        Topic::Early => Step::Early,
+        Topic::Reply => Step::Reply { to, manner: manner(dice, temper) },
+        Topic::Beside => beside(dice, to, temper),
+        Topic::Stderr => Step::Stderr(dice.byte()),
+        Topic::LetGo => Step::LetGo,
+        Topic::Read => Step::Read,
+        Topic::Fault => Step::Fault { fault: fault(dice, world), to, how: dice.byte() },
+    }
+}
+
+fn short(dice: &mut Dice, most: u64) -> u16 {
+    u16::try_from(dice.below(most)).unwrap_or(u16::MAX)
+}
+
+fn begin(dice: &mut Dice, world: &World) -> Step {
+    // A connect ends at once on a connection that is ready.
+    let connect = if world.era().is_some() { 1 } else { 8 };
+    let kinds = [
+        (connect, CallKind::Connect),
+        (4, CallKind::Ping),
+        (6, CallKind::ListTools),
+        (8, CallKind::CallTool),
+        (4, CallKind::Custom),
+    ];
+    let timeout = dice.percent(30).then(|| short(dice, 20_000));
+    let kind = dice.pick(&kinds).unwrap_or(CallKind::Connect);
+    Step::Begin { kind, progress: dice.percent(50), timeout }
+}
+
+fn manner(dice: &mut Dice, temper: Temper) -> Manner {
+    let (refuse, odd) = match temper {
+        Temper::Honest => (4, 0),
+        Temper::Sloppy => (8, 12),
+        Temper::Hostile => (12, 40),
+    };
+    let (some, any) = (dice.byte(), dice.byte());
+    let manners = [
+        (70, Manner::Good),
+        (16, Manner::Page),
+        (refuse, Manner::Refuse(some)),
+        (odd, Manner::Odd(any)),
+    ];
+    dice.pick(&manners).unwrap_or(Manner::Good)
+}
+
+/// Something that answers nothing.
+fn beside(dice: &mut Dice, to: u8, temper: Temper) -> Step {
+    let (what, how) = (dice.byte(), dice.byte());
+    let honest = temper == Temper::Honest;
+    let request = if honest { what % 3 } else { what };
+    let how = if honest { how % 4 } else { how % 12 };
+    let steps = [
+        (6, Step::Progress { to, how }),
+        (2, Step::Request { to, what: request }),
+        (1, Step::Notify { to, what: if honest { 0 } else { what } }),
+    ];
+    dice.pick(&steps).unwrap_or(Step::Early)
+}
+
+/// Something that can go wrong on this transport.
+fn fault(dice: &mut Dice, world: &World) -> Fault {
+    let setup = world.setup();
+    let http = u64::from(setup.wire.is_http());
+    let faults = Fault::ALL.map(|fault| {
+        let weight = match fault {
+            Fault::ClientError | Fault::ServerError | Fault::Redirect => 4 * http,
+            Fault::LostSession => 8 * http * u64::from(!setup.modern && setup.sessions),
+            // What holds up everything is not to hold up all of the time.
+            Fault::Hang | Fault::SlowReader => 2,
+            Fault::Exit | Fault::Reset => 3,
+            _ => 4,
+        };
+        (weight, fault)
+    });
+    dice.pick(&faults).unwrap_or(Fault::Drop)
+}
