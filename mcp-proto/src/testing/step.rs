@@ -97,19 +97,43 @@ pub enum CallKind {
     Ping,
     /// [`op::ListTools`](crate::op::ListTools).
     ListTools,
+    /// [`op::ListToolsPage`](crate::op::ListToolsPage).
+    ListToolsPage,
     /// [`op::CallTool`](crate::op::CallTool).
     CallTool,
+    /// [`op::ListPrompts`](crate::op::ListPrompts).
+    ListPrompts,
+    /// [`op::GetPrompt`](crate::op::GetPrompt).
+    GetPrompt,
+    /// [`op::ListResources`](crate::op::ListResources).
+    ListResources,
+    /// [`op::ListResourceTemplates`](crate::op::ListResourceTemplates).
+    ListResourceTemplates,
+    /// [`op::ReadResource`](crate::op::ReadResource).
+    ReadResource,
+    /// [`op::Complete`](crate::op::Complete).
+    Complete,
+    /// [`op::SetLoggingLevel`](crate::op::SetLoggingLevel).
+    SetLoggingLevel,
     /// [`op::CustomRequest`](crate::op::CustomRequest).
     Custom,
 }
 
 impl CallKind {
     /// All of them.
-    pub const ALL: [CallKind; 5] = [
+    pub const ALL: [CallKind; 13] = [
         CallKind::Connect,
         CallKind::Ping,
         CallKind::ListTools,
+        CallKind::ListToolsPage,
         CallKind::CallTool,
+        CallKind::ListPrompts,
+        CallKind::GetPrompt,
+        CallKind::ListResources,
+        CallKind::ListResourceTemplates,
+        CallKind::ReadResource,
+        CallKind::Complete,
+        CallKind::SetLoggingLevel,
         CallKind::Custom,
     ];
 }

@@ -90,6 +90,12 @@ impl Cover {
     }
 }
 
+/// The name of a kind, in eight letters.
+fn short(kind: CallKind) -> String {
+    let name = format!("{kind:?}").replace("List", "").replace("Get", "").replace("Call", "");
+    name.chars().take(8).collect()
+}
+
 fn era(modern: bool) -> &'static str {
     if modern { "modern" } else { "legacy" }
 }
@@ -107,7 +113,7 @@ impl fmt::Display for Cover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:7} {:7} {:12}", "era", "wire", "fault")?;
         for kind in CallKind::ALL {
-            write!(f, "{:>10}", format!("{kind:?}"))?;
+            write!(f, "{:>9}", short(kind))?;
         }
         for (modern, wire, fault) in rows() {
             write!(f, "\n{:7} {:7} {:12}", era(modern), format!("{wire:?}"), format!("{fault:?}"))?;
@@ -116,7 +122,7 @@ impl fmt::Display for Cover {
                 continue;
             }
             for kind in CallKind::ALL {
-                write!(f, "{:>10}", self.met((modern, wire, fault, kind)))?;
+                write!(f, "{:>9}", self.met((modern, wire, fault, kind)))?;
             }
         }
         Ok(())

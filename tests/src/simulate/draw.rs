@@ -163,12 +163,21 @@ fn short(dice: &mut Dice, most: u64) -> u16 {
 fn begin(dice: &mut Dice, world: &World) -> Step {
     // A connect ends at once on a connection that is ready.
     let connect = if world.era().is_some() { 1 } else { 8 };
+    let local = if world.setup().modern { connect } else { 2 };
     let kinds = [
         (connect, CallKind::Connect),
-        (4, CallKind::Ping),
-        (6, CallKind::ListTools),
-        (8, CallKind::CallTool),
-        (4, CallKind::Custom),
+        (2, CallKind::Ping),
+        (4, CallKind::ListTools),
+        (2, CallKind::ListToolsPage),
+        (6, CallKind::CallTool),
+        (2, CallKind::ListPrompts),
+        (2, CallKind::GetPrompt),
+        (2, CallKind::ListResources),
+        (2, CallKind::ListResourceTemplates),
+        (2, CallKind::ReadResource),
+        (2, CallKind::Complete),
+        (local, CallKind::SetLoggingLevel),
+        (2, CallKind::Custom),
     ];
     let timeout = dice.percent(30).then(|| short(dice, 20_000));
     let kind = dice.pick(&kinds).unwrap_or(CallKind::Connect);

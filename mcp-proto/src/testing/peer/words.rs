@@ -33,7 +33,7 @@ impl Words {
 /// What the server should say to a message. One that is healed answers in both eras.
 pub(in crate::testing) fn good(setup: &Setup, healed: bool, message: &Message) -> Words {
     match &*message.method {
-        "server/discover" if setup.modern || healed => Words::Result(discovered()),
+        "server/discover" if setup.modern || healed => Words::Result(discovered(setup)),
         "server/discover" if message.call.is_none() => match setup.probed {
             Probed::Silent if !setup.wire.is_http() => Words::Nothing,
             Probed::Dies if !setup.wire.is_http() => Words::Death,
@@ -41,8 +41,9 @@ pub(in crate::testing) fn good(setup: &Setup, healed: bool, message: &Message) -
         },
         "initialize" if !setup.modern || healed => {
             let speaks = if setup.modern { "2025-11-25" } else { setup.speaks() };
+            let offers = offers(setup);
             Words::Result(format!(
-                r#"{{"protocolVersion":"{speaks}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"peer","version":"1"}}}}"#
+                r#"{{"protocolVersion":"{speaks}","capabilities":{offers},"serverInfo":{{"name":"peer","version":"1"}}}}"#
             ))
         }
         "initialize" => Words::Error(-32601),
@@ -50,10 +51,19 @@ pub(in crate::testing) fn good(setup: &Setup, healed: bool, message: &Message) -
     }
 }
 
-fn discovered() -> String {
+/// What the server offers. Some of what may be asked anyway is not in it.
+fn offers(setup: &Setup) -> &'static str {
+    if setup.version < 16 {
+        return r#"{"tools":{}}"#;
+    }
+    r#"{"tools":{},"prompts":{},"resources":{},"completions":{},"logging":{}}"#
+}
+
+fn discovered(setup: &Setup) -> String {
+    let offers = offers(setup);
     let echo = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"1"}}"#;
     format!(
-        r#"{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{"tools":{{}}}},"ttlMs":0,{echo}}}"#
+        r#"{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{offers},"ttlMs":0,{echo}}}"#
     )
 }
 
@@ -62,15 +72,28 @@ pub(in crate::testing) fn page(message: &Message, more: bool) -> Words {
     let page = message.page.map(|page| page.to_string());
     let page = page.as_deref().unwrap_or("null");
     let members = match &*message.method {
-        "tools/list" => {
+        method if method.ends_with("/list") => {
             let next = match message.page {
                 _ if !more => String::new(),
                 Some(page) => format!(r#","nextCursor":"p{}""#, page + 1),
                 None => String::from(r#","nextCursor":"s""#),
             };
-            format!(r#""tools":[{{"name":"t{page}","inputSchema":{{"type":"object"}}}}]{next},"#)
+            let (member, item) = match method {
+                "prompts/list" => ("prompts", String::from(r#"{"name":"a"}"#)),
+                "resources/list" => ("resources", String::from(r#"{"uri":"test:a","name":"a"}"#)),
+                "resources/templates/list" => {
+                    ("resourceTemplates", String::from(r#"{"uriTemplate":"test:{a}","name":"a"}"#))
+                }
+                _ => {
+                    ("tools", format!(r#"{{"name":"t{page}","inputSchema":{{"type":"object"}}}}"#))
+                }
+            };
+            format!(r#""{member}":[{item}]{next},"#)
         }
         "tools/call" => String::from(r#""content":[],"#),
+        "prompts/get" => String::from(r#""messages":[],"#),
+        "resources/read" => String::from(r#""contents":[],"#),
+        "completion/complete" => String::from(r#""completion":{"values":["ab"]},"#),
         _ => String::new(),
     };
     let echo = message.call.map(|call| {

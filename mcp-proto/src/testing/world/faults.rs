@@ -38,7 +38,12 @@ impl World {
         let of = message.call.map(|call| self.calls.get(&CallId::new(call)).copied());
         match of {
             Some(kind) => kind.into_iter().collect(),
-            None => self.calls.values().copied().collect(),
+            None => match &*message.method {
+                "server/discover" | "initialize" | "notifications/initialized" => {
+                    self.calls.values().copied().collect()
+                }
+                _ => Vec::new(),
+            },
         }
     }
 

@@ -41,7 +41,8 @@ impl World {
             Wire::Events => {
                 let at = self.peer.find(to);
                 let message = at.and_then(|at| self.peer.messages.get(at)).cloned();
-                let Some(message) = message.filter(|message| message.id.is_some()) else { return };
+                let hears = |it: &Message| it.id.is_some() || it.method == "GET";
+                let Some(message) = message.filter(hears) else { return };
                 let Via::Exchange(id) = message.via else { return };
                 self.head(id, 200, &self.welcome(&message, EVENTS));
                 self.body(id, event(text).as_bytes());

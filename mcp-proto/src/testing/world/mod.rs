@@ -47,8 +47,8 @@ pub struct World {
     performer: Performer,
     calls: BTreeMap<CallId, CallKind>,
     next_call: u64,
-    /// The calls that must have a result.
-    sure: Vec<CallId>,
+    /// The calls after this one must have results.
+    sure: u64,
     journal: Vec<u8>,
     digest: u64,
     inputs: u64,
@@ -99,7 +99,7 @@ impl World {
             performer: Performer::default(),
             calls: BTreeMap::new(),
             next_call: 0,
-            sure: Vec::new(),
+            sure: u64::MAX,
             journal: Vec::new(),
             digest: 0xcbf2_9ce4_8422_2325,
             inputs: 0,

@@ -1,6 +1,7 @@
 //! What the server does, from honest to hostile.
 
 use super::World;
+use super::fine::EVENTS;
 use crate::testing::Manner;
 use crate::testing::peer::{self, Message, Via, Words};
 use crate::{Input, StdioInput};
@@ -15,7 +16,7 @@ impl World {
         let max = self.connection.config().max_message_bytes;
         let text = match (&message.id, manner) {
             (Some(id), Manner::Page) => match peer::page(&message, true) {
-                words if message.method == "tools/list" => words.text(id),
+                words if message.method.ends_with("/list") => words.text(id),
                 _ => return self.answer_well(&message),
             },
             (Some(id), Manner::Refuse(how)) => peer::error(id, how),
@@ -34,6 +35,9 @@ impl World {
         let known = self.peer.knows(message) || message.method == "initialize";
         if let (Via::Exchange(id), false) = (message.via, known) {
             return self.whole(id, 404, "text/plain", b"no such session");
+        }
+        if message.method == "GET" {
+            return self.stream(message);
         }
         let Some(id) = &message.id else { return self.accept(message, 202) };
         let words = peer::good(&self.setup, self.peer.healed, message);
@@ -55,6 +59,23 @@ impl World {
         if message.method == "initialize" {
             self.peer.sessions += 1;
             self.peer.forgotten = false;
+        }
+    }
+
+    /// The stream of what the server says by itself: some offer none, others open it, and end it at
+    /// some time.
+    fn stream(&mut self, message: &Message) {
+        let Via::Exchange(id) = message.via else { return };
+        if self.setup.version.is_multiple_of(3) {
+            return self.whole(id, 405, "text/plain", b"");
+        }
+        if self.performer.exchanges.get(&id).is_some_and(|exchange| exchange.head) {
+            return self.end_exchange(id);
+        }
+        self.head(id, 200, &[(EVENTS.0, String::from(EVENTS.1))]);
+        self.body(id, format!("id: {}\nretry: 200\ndata:\n\n", self.next_call).as_bytes());
+        if !self.peer.healed {
+            self.peer.messages.push(message.clone());
         }
     }
 
