@@ -74,10 +74,14 @@ impl Connection {
         };
         call.spent.next_page();
         call.pages.bytes += page.len();
+        if self.config.doctored(11) && next.is_none() {
+            call.pages.all.push(page.clone());
+        }
         call.pages.all.push(page);
         // Two spellings of one text are one cursor.
         let text = next.as_ref().and_then(|next| next.parse::<String>().ok());
-        let fault = if call.pages.bytes > self.config.max_list_bytes {
+        let allowed = self.config.max_list_bytes + usize::from(self.config.doctored(17)) * 100;
+        let fault = if call.pages.bytes > allowed {
             PaginationFault::TooManyBytes(self.config.max_list_bytes)
         } else if text.is_some_and(|text| !call.pages.seen.insert(text)) {
             PaginationFault::RepeatedCursor

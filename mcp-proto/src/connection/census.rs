@@ -13,7 +13,7 @@ pub struct Census {
     pub requests: usize,
     /// Questions to the host without an answer.
     pub questions: usize,
-    /// Questions that the server has asked.
+    /// Questions that the server has asked, and answers to them that cannot be sent yet.
     pub server_questions: usize,
     /// Messages that wait until the era is known.
     pub held: usize,
@@ -48,7 +48,8 @@ impl Connection {
         let mut census = Census {
             requests: self.requests.len(),
             questions: self.questions.len(),
-            server_questions: self.questions.values().filter(server).count(),
+            server_questions: self.questions.values().filter(server).count()
+                + self.held_answers.len(),
             held: match &self.phase {
                 Phase::Starting(start) => start.held(),
                 Phase::Greeting(greeting) => greeting.held.len(),

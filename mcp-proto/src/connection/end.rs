@@ -9,6 +9,9 @@ use crate::{CallId, Error, ErrorKind, HttpFault, Sent, TimerReason, TransportErr
 
 impl Connection {
     pub(super) fn on_cancel(&mut self, id: CallId) {
+        if self.config.doctored(10) && self.is_modern() {
+            return;
+        }
         self.abandon(id, "The host cancelled the request", |_| ErrorKind::Cancelled);
     }
 
@@ -66,18 +69,24 @@ impl Connection {
 
     /// Ends a call with an error.
     pub(super) fn end_call(&mut self, id: CallId, kind: ErrorKind) {
-        self.withdraw_all(Owner::Call(id));
+        if !self.config.doctored(16) {
+            self.withdraw_all(Owner::Call(id));
+        }
         let Some(call) = self.calls.remove(id) else {
             return;
         };
         let mut unsent = false;
         if let Step::Sent { request, .. } = call.step {
             unsent = self.link.is_unsent(request);
-            self.requests.remove(&request);
+            if !self.config.doctored(3) {
+                self.requests.remove(&request);
+            }
             self.drop_request(request);
         }
         self.timers.clear(TimerReason::Retry(id));
-        self.timers.clear(TimerReason::Call(id));
+        if !self.config.doctored(7) {
+            self.timers.clear(TimerReason::Call(id));
+        }
         let outcome = match call.past {
             Past::Sent if unsent => Outcome::NotSent,
             _ => call.outcome(&kind),
@@ -87,6 +96,9 @@ impl Connection {
             error = self.with_hints(error);
         }
         let error = call.with_continuation(error);
+        if self.config.doctored(2) {
+            self.outputs.push_back(Output::Done(id, Err(error.clone())));
+        }
         self.outputs.push_back(Output::Done(id, Err(error)));
     }
 

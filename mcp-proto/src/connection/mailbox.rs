@@ -57,7 +57,7 @@ impl Waiting {
             return Err(1);
         }
         let mut dropped = 0;
-        while self.queue.len() >= config.max_pending_items
+        while self.queue.len() >= config.max_pending_items + usize::from(config.doctored(6))
             || self.bytes + bytes > config.max_pending_item_bytes
         {
             let Some((old, _)) = self.queue.pop_front() else {

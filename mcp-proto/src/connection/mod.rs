@@ -236,7 +236,8 @@ impl Connection {
     /// Hands in what happened. It is the only thing that changes the connection, and it never
     /// fails, whatever the server sent.
     pub fn handle(&mut self, input: Input<'_>, now: Now) {
-        if let Some(recorder) = &mut self.recorder {
+        let forgets = self.config.doctored(18) && matches!(input, Input::Set(_));
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| !forgets) {
             recorder.input(&input, now);
         }
         // A clock that goes back must not move a deadline.
@@ -342,7 +343,8 @@ impl Connection {
     // Dispatch
 
     fn on_timers(&mut self) {
-        while let Some(reason) = self.timers.pop(self.now.mono) {
+        let early = Duration::from_nanos(u64::from(self.config.doctored(13)));
+        while let Some(reason) = self.timers.pop(self.now.mono.saturating_sub(early)) {
             match reason {
                 TimerReason::Output => {}
                 TimerReason::Discover => self.on_discover_timeout(),
@@ -376,6 +378,9 @@ impl Connection {
                 && let Some(line) = stdio.line(id, &mut bytes)
             {
                 self.take_up([Happening::from(line)]);
+                if self.config.doctored(8) {
+                    break;
+                }
             }
         } else if let Link::Stdio(stdio) = &mut self.link {
             let happened = stdio.handle(id, &input);
@@ -446,7 +451,7 @@ impl Connection {
     /// Brings what follows from the new state: a start for calls that wait, and the news of a rest.
     fn settle(&mut self) {
         self.send_held_answers();
-        if !self.link.at_rest() {
+        if !self.link.at_rest() && !self.config.doctored(14) {
             return;
         }
         if self.owes_state {
@@ -455,7 +460,10 @@ impl Connection {
         }
         if self.relaunch_due {
             self.launch_again();
-        } else if matches!(self.phase, Phase::Idle) && self.calls.any_waiting() {
+        } else if matches!(self.phase, Phase::Idle)
+            && self.calls.any_waiting()
+            && !(self.config.doctored(12) && self.known.is_some())
+        {
             self.launch(self.legacy_first);
         }
     }

@@ -11,8 +11,9 @@ impl Connection {
     pub(super) fn on_call_failure(&mut self, id: CallId, failure: Failure) {
         let modern = self.is_modern();
         let kind = self.error_kind(failure.clone());
+        let once = 1 + u32::from(self.config.doctored(15));
         let Some(call) = self.calls.get_mut(id) else { return };
-        let idempotent = call.erased.spec.idempotent;
+        let idempotent = call.erased.spec.idempotent || self.config.doctored(4);
         let past = match call.outcome(&kind) {
             Outcome::Unknown => Past::InDoubt,
             _ => call.past,
@@ -21,7 +22,7 @@ impl Connection {
             // The end of its stream cancels a modern request, and the server knows it. That counts
             // once, for any request.
             Failure::Ended | Failure::StreamBroken
-                if modern && call.spent.resend(ResendReason::BrokenModernStream, 1) =>
+                if modern && call.spent.resend(ResendReason::BrokenModernStream, once) =>
             {
                 call.past = past;
                 self.send_again(id, ResendReason::BrokenModernStream);
@@ -78,7 +79,9 @@ impl Connection {
 
     /// The call goes back to where it waits for the connection, and on from there.
     pub(super) fn send_again(&mut self, id: CallId, reason: ResendReason) {
-        self.outputs.push_back(Output::Resend(id, reason));
+        if !self.config.doctored(5) {
+            self.outputs.push_back(Output::Resend(id, reason));
+        }
         self.calls.advance(id, Step::Waiting);
         if matches!(self.phase, Phase::Ready(_)) {
             self.start_clock(id);

@@ -80,7 +80,8 @@ impl Connection {
         call.spent.next_round();
         call.rounds =
             Some(Box::new(Rounds { number: number + 1, waits, result, requests, state, answers }));
-        call.step = Step::Waiting;
+        // The token of the answered request goes with its step.
+        self.calls.advance(id, Step::Waiting);
         if number >= MAX_ROUNDS {
             return self.input_fails(id, InputFault::TooManyRounds(MAX_ROUNDS));
         }

@@ -57,10 +57,11 @@ impl<'a> Arbitrary<'a> for Answering {
 
 impl<'a> Arbitrary<'a> for Manner {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        Ok(match u.int_in_range(0u8..=3)? {
+        Ok(match u.int_in_range(0u8..=4)? {
             0 => Manner::Good,
             1 => Manner::Page,
             2 => Manner::Refuse(u.arbitrary()?),
+            3 => Manner::Ask(u.arbitrary()?),
             _ => Manner::Odd(u.arbitrary()?),
         })
     }

@@ -29,7 +29,7 @@ pub struct Setup {
     pub ready: bool,
     /// Whether the host has a callback for metadata.
     pub metadata: bool,
-    /// Whether the host has a callback for elicitations.
+    /// Whether the host has callbacks for what servers ask.
     pub elicitation: bool,
     /// Whether the bounds are so small that they are met.
     pub small: bool,
@@ -166,12 +166,12 @@ impl Setup {
             config.hears.push(Hearing::RequestMeta);
         }
         if self.elicitation {
-            config.hears.push(Hearing::Elicitation);
+            config.hears.extend([Hearing::Elicitation, Hearing::Sampling, Hearing::Wait]);
         }
         if self.small {
             config.max_message_bytes = 700;
-            config.max_pages = 3;
-            config.max_list_bytes = 900;
+            config.max_pages = 5;
+            config.max_list_bytes = 400;
             config.max_pending_items = 3;
             config.max_pending_item_bytes = 300;
             config.max_reply_bytes = 120;

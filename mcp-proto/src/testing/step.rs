@@ -156,6 +156,8 @@ pub enum Manner {
     Good,
     /// As it should, with one more page to come where there are pages.
     Page,
+    /// By asking for input first.
+    Ask(u8),
     /// With an error.
     Refuse(u8),
     /// In one of many ways that are not quite right, or all wrong.

@@ -31,7 +31,9 @@ pub(super) struct Plan {
 /// Draws a plan.
 pub(super) fn plan(dice: &mut Dice) -> Plan {
     let modern = dice.percent(50);
-    let wire = dice.pick(&Wire::ALL.map(|wire| (1, wire))).unwrap_or_default();
+    // A byte stream has one life, so that each world of it meets less.
+    let often = |wire| (if wire == Wire::Stream { 2 } else { 1 }, wire);
+    let wire = dice.pick(&Wire::ALL.map(often)).unwrap_or_default();
     let choices = [(12, Choice::Auto), (2, Choice::Fitting), (1, Choice::Other)];
     let probed = [(6, Probed::Refuses), (1, Probed::Silent), (1, Probed::Dies)];
     let setup = Setup {
@@ -57,7 +59,7 @@ pub(super) fn plan(dice: &mut Dice) -> Plan {
     Plan {
         setup,
         temper: dice.pick(&tempers).unwrap_or(Temper::Honest),
-        length: 120 + dice.below(200),
+        length: 150 + dice.below(220),
         recorded,
         twin,
     }
@@ -194,6 +196,7 @@ fn manner(dice: &mut Dice, temper: Temper) -> Manner {
     let manners = [
         (70, Manner::Good),
         (16, Manner::Page),
+        (6, Manner::Ask(some % if odd == 0 { 5 } else { 6 })),
         (refuse, Manner::Refuse(some)),
         (odd, Manner::Odd(any)),
     ];
@@ -224,6 +227,7 @@ fn fault(dice: &mut Dice, world: &World) -> Fault {
             Fault::LostSession => 8 * http * u64::from(!setup.modern && setup.sessions),
             // What holds up everything is not to hold up all of the time.
             Fault::Hang | Fault::SlowReader => 2,
+            Fault::Exit | Fault::Reset if setup.wire == Wire::Stream => 1,
             Fault::Exit | Fault::Reset => 3,
             _ => 4,
         };

@@ -14,6 +14,9 @@ mod shrink;
 #[cfg(test)]
 mod tests;
 
+/// How many bugs can be planted (feature `doctored` of `mcp-proto`); they are counted from 1.
+pub const BUGS: u8 = 18;
+
 pub use case::{Failure, Played, play};
 pub use cli::main;
 pub use cover::{Cover, Impossible, impossible};

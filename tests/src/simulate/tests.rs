@@ -20,3 +20,18 @@ fn neither_threads_nor_order_make_a_difference() {
     assert_eq!(first.steps + second.steps, all.steps);
     assert_ne!(first.digest, second.digest);
 }
+
+/// The planted bugs of `mcp-proto`, each found soon: what the simulator checks can fail.
+#[cfg(feature = "doctored")]
+#[test]
+#[cfg_attr(debug_assertions, ignore = "takes minutes without optimisation")]
+fn every_planted_bug_is_found_within_five_thousand_worlds() {
+    for doctored in 1..=super::BUGS {
+        let found = run(Run { from: 0, seeds: 5000, doctored, threads: 2, most: 1 });
+        let first = found.failures.first();
+        let told = first.map(|(seed, failure)| format!("seed {seed}: {}", failure.text));
+        println!("bug {doctored}: {}", told.as_deref().unwrap_or("not found"));
+        assert!(first.is_some(), "bug {doctored} stays hidden in {} worlds", found.seeds);
+        assert!(first.and_then(|(_, failure)| failure.rule()).is_some(), "a rule is broken");
+    }
+}

@@ -29,6 +29,7 @@ impl Invariants {
         let open = Open {
             tool: method == "tools/call",
             idempotent: spec.idempotent,
+            paged: spec.paged.is_some(),
             progress: options.progress,
             marked: options.meta.get(CALL_KEY).and_then(|n| n.as_u64()) == Some(id.number()),
             ..Open::default()
@@ -61,6 +62,11 @@ impl Invariants {
         });
         if let Ok(reply) = done {
             self.check_answer(id, reply);
+            let bytes = reply.pages.iter().map(crate::Raw::len).sum::<usize>();
+            let within = self.bounds.hold_list(reply.pages.len(), bytes);
+            self.check(!open.paged || within, Rule::Bounds, || {
+                format!("the list of {id} has {} pages and {bytes} bytes", reply.pages.len())
+            });
         }
     }
 
@@ -85,7 +91,9 @@ impl Invariants {
         open.resends.push(reason);
         let times = open.resends.iter().filter(|it| **it == reason).count();
         let (tool, idempotent) = (open.tool, open.idempotent);
-        // A list has these bounds for each of its pages.
+        let asked = |it: &&ResendReason| **it == ResendReason::InputRequired;
+        let rounds = 1 + open.resends.iter().filter(asked).count();
+        // A list has these bounds for each of its pages, and every call for each of its rounds.
         let most = match reason {
             ResendReason::Version | ResendReason::BrokenModernStream => 1,
             ResendReason::Redirect => 5 * (2 + retries),
@@ -93,6 +101,7 @@ impl Invariants {
             ResendReason::NewSession => 1,
             ResendReason::InputRequired => 10,
         };
+        let most = if reason == ResendReason::InputRequired { most } else { most * rounds };
         let bounded = times <= most || !tool;
         self.check(bounded, Rule::Sends, || format!("{id}: {reason:?} for the {times}th time"));
         let harmless = !matches!(reason, ResendReason::Retry | ResendReason::NewSession);

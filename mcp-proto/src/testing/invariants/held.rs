@@ -32,6 +32,11 @@ impl Bounds {
             server_requests: config.max_server_requests,
         }
     }
+
+    /// Whether a list may be so large.
+    pub(super) fn hold_list(&self, pages: usize, bytes: usize) -> bool {
+        pages <= self.pages && bytes <= self.list_bytes
+    }
 }
 
 impl Invariants {

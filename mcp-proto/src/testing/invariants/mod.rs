@@ -111,8 +111,10 @@ impl std::error::Error for Violation {}
 /// clock.advance(mcp_proto::CLOSE_GRACE);
 /// invariants.input(&Input::Timeout);
 /// connection.handle(Input::Timeout, clock.now());
+/// invariants.queued(&connection, clock.now());
 /// while let Some(output) = connection.poll_output() {
 ///     invariants.output(&output);
+///     invariants.queued(&connection, clock.now());
 /// }
 /// invariants.drained(&connection, clock.now());
 /// invariants.end(&connection);
@@ -131,6 +133,8 @@ pub struct Invariants {
     exchanges: Exchanges,
     messages: Messages,
     closed: bool,
+    /// The connection said that an output is queued.
+    announced: bool,
     /// What was handed in last.
     last: Last,
     broken: Option<Violation>,
@@ -141,6 +145,7 @@ pub struct Invariants {
 struct Open {
     tool: bool,
     idempotent: bool,
+    paged: bool,
     progress: bool,
     /// How often a request of it was sent, as far as can be told.
     sends: usize,
@@ -178,6 +183,7 @@ impl Invariants {
             exchanges: Exchanges::new(transport),
             messages: Messages::default(),
             closed: false,
+            announced: false,
             last: Last::Other,
             broken: None,
         }
@@ -223,15 +229,19 @@ impl Invariants {
         }
     }
 
-    /// The next output is about to be polled, or there is none: the connection must say so.
+    /// The next output is about to be polled, if there is one: the connection must say so. To be told
+    /// before each poll.
     pub fn queued(&mut self, connection: &Connection, now: Now) {
-        let Some(deadline) = connection.poll_timeout() else { return };
-        let due = deadline.reason != TimerReason::Output || deadline.at <= now.mono;
-        self.check(due, Rule::NoBusyLoop, || format!("outputs are queued for {:?}", deadline.at));
+        let at_once = |it: &crate::Deadline| it.reason == TimerReason::Output && it.at <= now.mono;
+        self.announced = connection.poll_timeout().is_some_and(|deadline| at_once(&deadline));
     }
 
     /// This was polled.
     pub fn output(&mut self, output: &Output) {
+        let announced = std::mem::take(&mut self.announced);
+        self.check(announced, Rule::NoBusyLoop, || {
+            format!("nothing was said to be queued, and there is {output:?}")
+        });
         let ends = matches!(output, Output::Done(..));
         self.check(!self.closed || ends, Rule::Closed, || format!("after the end came {output:?}"));
         match output {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{ExchangeId, ProcessId};
 
-pub(super) use odd::{error, garbage, notification, odd, request};
+pub(super) use odd::{error, garbage, input, notification, odd, request};
 pub(super) use words::{Words, good, page, progress};
 
 /// How a message came to the server.

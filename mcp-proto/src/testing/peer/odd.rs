@@ -88,6 +88,26 @@ pub(in crate::testing) fn odd(message: &Message, how: u8, max: usize) -> String 
     }
 }
 
+/// A result by which the server asks for input before it answers.
+pub(in crate::testing) fn input(id: &str, what: u8) -> String {
+    const FORM: &str = r#"{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
+    const SAMPLE: &str =
+        r#"{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":5}}"#;
+    const ROOTS: &str = r#"{"method":"roots/list"}"#;
+    let wants = match what % 6 {
+        0 => format!(r#""inputRequests":{{"a":{FORM}}},"requestState":"s""#),
+        1 => {
+            format!(r#""inputRequests":{{"a":{FORM},"b":{SAMPLE},"c":{ROOTS}}},"requestState":"s""#)
+        }
+        2 => format!(r#""inputRequests":{{"b":{SAMPLE}}}"#),
+        3 => String::from(r#""requestState":"wait""#),
+        4 => format!(r#""inputRequests":{{"c":{ROOTS}}},"requestState":"s{what}""#),
+        _ => String::from(r#""inputRequests":{"x":{"method":"y"}},"requestState":7"#),
+    };
+    let result = format!(r#"{{"resultType":"input_required",{wants}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
 /// Lines that no protocol knows.
 pub(in crate::testing) fn garbage(how: u8) -> &'static [u8] {
     const ALL: [&[u8]; 16] = [

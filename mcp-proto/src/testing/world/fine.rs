@@ -1,8 +1,8 @@
 //! The bytes of answers, as each transport has them.
 
 use super::World;
+use crate::testing::Wire;
 use crate::testing::peer::{Message, Via};
-use crate::testing::{Split, Wire};
 use crate::{ExchangeId, HttpInput, Input, StatusCode};
 
 pub(super) const JSON: (&str, &str) = ("content-type", "application/json");
@@ -77,14 +77,6 @@ impl World {
     pub(super) fn body(&mut self, id: ExchangeId, bytes: &[u8]) {
         let split = self.setup.split;
         self.body_in(id, bytes, split);
-    }
-
-    pub(super) fn body_in(&mut self, id: ExchangeId, bytes: &[u8], split: Split) {
-        for piece in split.cut(bytes) {
-            if self.performer.exchanges.contains_key(&id) {
-                self.hand(Input::Http(id, HttpInput::Body(piece)));
-            }
-        }
     }
 
     /// A whole answer with this status and body.

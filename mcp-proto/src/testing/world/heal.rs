@@ -13,6 +13,7 @@ impl World {
     pub(super) fn come_up(&mut self) {
         let id = self.begin(CallKind::Connect, false, None);
         for _ in 0..TURNS {
+            self.connected();
             self.settle();
             if !self.calls.contains_key(&id) || self.broken().is_some() {
                 return;
@@ -68,6 +69,7 @@ impl World {
     /// Everybody does what is expected of them, until nothing is left to do.
     fn run(&mut self) {
         for _ in 0..TURNS {
+            self.connected();
             self.settle();
             if self.broken().is_some() {
                 return;

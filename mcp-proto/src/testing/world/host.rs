@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::World;
-use crate::model::{CompletionReference, LoggingLevel};
+use super::performer::Asked;
+use crate::interface::WaitAnswer;
+use crate::model::{CompletionReference, LoggingLevel, Root};
 use crate::op::{
     CallTool, Complete, Connect, CustomRequest, GetPrompt, ListPrompts, ListResourceTemplates,
     ListResources, ListTools, ListToolsPage, Operation, Ping, ReadResource, SetLoggingLevel,
@@ -51,20 +53,39 @@ impl World {
             let nobodys = crate::QuestionId::new(1_000_000);
             return self.hand(Input::Answer(nobodys, Answer::Failed));
         };
-        let elicits = self.performer.elicits(id);
-        let answer = match how {
-            Answering::Failed => Answer::Failed,
-            Answering::Fitting if elicits => Answer::Elicit(json!({ "action": "accept" })),
-            Answering::Other if !elicits => Answer::Elicit(json!({ "action": "decline" })),
-            Answering::Fitting | Answering::Other => {
+        let answer = match (how, self.performer.asked(id)) {
+            (Answering::Failed, _) => Answer::Failed,
+            (Answering::Fitting, Asked::Meta) | (Answering::Other, Asked::Elicitation) => {
                 Answer::RequestMeta(members(&[("com.example/trace", which)]))
             }
+            (Answering::Fitting, Asked::Elicitation) => {
+                Answer::Elicit(json!({ "action": "accept", "content": {} }))
+            }
+            (Answering::Fitting, Asked::Sampling) => Answer::Sample(json!({
+                "role": "assistant", "content": { "type": "text", "text": "a" }, "model": "m",
+            })),
+            (Answering::Fitting, Asked::Wait) => Answer::Wait(match which % 8 {
+                0 => WaitAnswer::Cancel,
+                1 | 2 => WaitAnswer::Retry,
+                _ => WaitAnswer::Pace,
+            }),
+            (Answering::Other, _) => Answer::Elicit(json!({ "action": "decline" })),
         };
         self.hand(Input::Answer(id, answer));
     }
 
     pub(super) fn hear(&mut self, elicitation: bool) {
-        let hearing = if elicitation { Hearing::Elicitation } else { Hearing::RequestMeta };
+        // A host that answers the one may answer the other, and may tell where servers work.
+        let hearing = match (elicitation, self.next_call % 4) {
+            (false, _) => Hearing::RequestMeta,
+            (true, 0) => Hearing::Sampling,
+            (true, 1) => {
+                let roots = Root::new("file:///work").into_iter().collect();
+                return self.hand(Input::Set(Setting::Roots(roots)));
+            }
+            (true, 2) => Hearing::Wait,
+            (true, _) => Hearing::Elicitation,
+        };
         self.hand(Input::Set(Setting::Hear(hearing)));
     }
 

@@ -2,6 +2,8 @@
 
 mod faults;
 mod fine;
+#[cfg(test)]
+mod found;
 mod heal;
 mod host;
 mod performer;
@@ -164,6 +166,7 @@ impl World {
     /// Lets a step happen.
     pub fn apply(&mut self, step: Step) {
         self.say(|| format!("# {step:?}"));
+        self.connected();
         match step {
             Step::Begin { kind, progress, timeout } => {
                 let timeout = timeout.map(|ms| Duration::from_millis(u64::from(ms)));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::World;
+use crate::testing::Split;
 use crate::testing::peer::{Message, Via};
 use crate::{
     ExchangeId, ExitStatus, HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest,
@@ -17,8 +18,17 @@ const READ: usize = 64 * 1024;
 pub(super) struct Performer {
     pub(super) process: Option<Process>,
     pub(super) exchanges: BTreeMap<ExchangeId, Exchange>,
-    /// The open questions that are elicitations.
-    elicitations: Vec<QuestionId>,
+    /// What was asked with each question.
+    asked: BTreeMap<QuestionId, Asked>,
+}
+
+/// What a question asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Meta,
+    Elicitation,
+    Sampling,
+    Wait,
 }
 
 /// A process, or a byte stream.
@@ -43,10 +53,23 @@ pub(super) struct Process {
 pub(super) struct Exchange {
     /// Its head was handed in.
     pub(super) head: bool,
-    /// It was handed to the network.
-    pub(super) begun: bool,
+    begun: Begun,
+    /// What it carries, until it is sent.
+    message: Option<Message>,
+    /// What the server said and nobody has read, since the connection does not want it now.
+    said: Vec<u8>,
     /// What the performer was told to do with it.
     told: Option<HttpOutput>,
+}
+
+/// How far a request is on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Begun {
+    #[default]
+    No,
+    /// A connection is being opened.
+    Connecting,
+    Sent,
 }
 
 impl Process {
@@ -67,8 +90,8 @@ impl Process {
 }
 
 impl Performer {
-    pub(super) fn elicits(&self, id: QuestionId) -> bool {
-        self.elicitations.contains(&id)
+    pub(super) fn asked(&self, id: QuestionId) -> Asked {
+        self.asked.get(&id).copied().unwrap_or(Asked::Meta)
     }
 
     pub(super) fn unread(&self) -> usize {
@@ -87,7 +110,18 @@ impl World {
                     exchange.told = Some(what);
                 }
             }
-            Output::Ask(id, _, Question::Elicit { .. }) => self.performer.elicitations.push(id),
+            Output::Ask(id, _, question) => {
+                let asked = match question {
+                    Question::RequestMeta { .. } => Asked::Meta,
+                    Question::Elicit(_) => Asked::Elicitation,
+                    Question::Sample(_) => Asked::Sampling,
+                    Question::Wait(_) => Asked::Wait,
+                };
+                self.performer.asked.insert(id, asked);
+            }
+            Output::Withdraw(id, _) => {
+                self.performer.asked.remove(&id);
+            }
             Output::Done(id, done) => self.on_done(id, done),
             _ => {}
         }
@@ -114,7 +148,6 @@ impl World {
     }
 
     fn take_request(&mut self, id: ExchangeId, request: &HttpRequest) {
-        self.performer.exchanges.insert(id, Exchange::default());
         let session = request.headers.iter().find(|(name, _)| name == "mcp-session-id");
         let session = session.map(|(_, value)| &**value);
         let via = Via::Exchange(id);
@@ -125,7 +158,7 @@ impl World {
                 Message::read(via, body.as_bytes(), session)
             }
         };
-        self.peer.messages.extend(message);
+        self.performer.exchanges.insert(id, Exchange { message, ..Exchange::default() });
     }
 
     pub(super) fn lose_process(&mut self) {
@@ -145,7 +178,7 @@ impl World {
             if self.peer.blind.is_none() {
                 self.read();
             }
-            self.refuse();
+            self.send_new();
             if self.setup.lets_go || self.peer.healed {
                 self.let_go();
             }
@@ -188,6 +221,11 @@ impl World {
 
     /// What the server said is read, as long as the connection wants it.
     fn deliver(&mut self) {
+        let waits = self.performer.exchanges.iter().filter(|(_, it)| !it.said.is_empty());
+        let waits: Vec<_> = waits.map(|(id, _)| *id).collect();
+        for id in waits {
+            self.body_in(id, &[], self.setup.split);
+        }
         while let Some(process) = self.performer.process.as_mut()
             && !process.said.is_empty()
             && self.connection.wants_read(Source::Stdout(process.id))
@@ -197,6 +235,23 @@ impl World {
             let bytes = std::mem::replace(&mut process.said, rest);
             for piece in self.setup.split.cut(&bytes) {
                 self.hand(Input::Stdio(id, StdioInput::Stdout(piece)));
+            }
+        }
+    }
+
+    /// Bytes of a body come, and are read as long as the connection wants them.
+    pub(super) fn body_in(&mut self, id: ExchangeId, bytes: &[u8], split: Split) {
+        if let Some(exchange) = self.performer.exchanges.get_mut(&id) {
+            exchange.said.extend_from_slice(bytes);
+        }
+        while let Some(exchange) = self.performer.exchanges.get_mut(&id)
+            && !exchange.said.is_empty()
+            && self.connection.wants_read(Source::Exchange(id))
+        {
+            let rest = exchange.said.split_off(exchange.said.len().min(READ));
+            let bytes = std::mem::replace(&mut exchange.said, rest);
+            for piece in split.cut(&bytes) {
+                self.hand(Input::Http(id, HttpInput::Body(piece)));
             }
         }
     }
@@ -258,17 +313,44 @@ impl World {
         self.performer.process.as_ref().is_some_and(|it| it.taken == 0 && it.stdout_open)
     }
 
-    /// Nobody is at the address: what is sent there meets nobody.
-    fn refuse(&mut self) {
+    /// New requests are sent, or wait for a connection. When nobody is at the address they fail.
+    fn send_new(&mut self) {
         let down = self.peer.down.is_some() && !self.peer.healed;
-        let new: Vec<_> = self.performer.exchanges.iter_mut().filter(|(_, it)| !it.begun).collect();
-        let mut refused = Vec::new();
-        for (id, exchange) in new {
-            exchange.begun = true;
-            refused.push(*id);
+        for id in self.begun(Begun::No) {
+            if down {
+                self.fail(id, HttpFailureKind::Connect, Sent::None);
+            } else if id.number().is_multiple_of(3) {
+                self.begin_exchange(id, Begun::Connecting);
+                self.hand(Input::Http(id, HttpInput::Connecting));
+            } else {
+                self.begin_exchange(id, Begun::Sent);
+            }
         }
-        for id in refused.into_iter().filter(|_| down) {
-            self.fail(id, HttpFailureKind::Connect, Sent::None);
+    }
+
+    /// Connections are there: requests that waited for them are sent, unless they were given up.
+    pub(super) fn connected(&mut self) {
+        for id in self.begun(Begun::Connecting) {
+            self.hand(Input::Http(id, HttpInput::Connected));
+            let told = self.performer.exchanges.get(&id).is_some_and(|it| it.told.is_some());
+            if told {
+                self.fail(id, HttpFailureKind::Aborted, Sent::None);
+            } else {
+                self.begin_exchange(id, Begun::Sent);
+            }
+        }
+    }
+
+    fn begun(&self, how: Begun) -> Vec<ExchangeId> {
+        let all = self.performer.exchanges.iter().filter(|(_, it)| it.begun == how);
+        all.map(|(id, _)| *id).collect()
+    }
+
+    fn begin_exchange(&mut self, id: ExchangeId, how: Begun) {
+        let Some(exchange) = self.performer.exchanges.get_mut(&id) else { return };
+        exchange.begun = how;
+        if how == Begun::Sent {
+            self.peer.messages.extend(exchange.message.take());
         }
     }
 
@@ -305,6 +387,7 @@ impl World {
     pub(super) fn fail(&mut self, id: ExchangeId, kind: HttpFailureKind, sent: Sent) {
         if let Some(exchange) = self.performer.exchanges.remove(&id) {
             self.peer.forget(Via::Exchange(id));
+            let sent = if exchange.begun == Begun::Sent { sent } else { Sent::None };
             let failure = HttpFailure::new(kind, sent, exchange.head, "scripted");
             self.hand(Input::Http(id, HttpInput::Failed(failure)));
         }

@@ -19,6 +19,7 @@ impl World {
                 words if message.method.ends_with("/list") => words.text(id),
                 _ => return self.answer_well(&message),
             },
+            (Some(id), Manner::Ask(what)) => peer::input(id, what),
             (Some(id), Manner::Refuse(how)) => peer::error(id, how),
             (Some(_), Manner::Odd(how)) => peer::odd(&message, how, max),
             (_, Manner::Odd(how)) => {
