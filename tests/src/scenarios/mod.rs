@@ -319,7 +319,7 @@ chapters! { $
         a_call_that_is_dropped_is_cancelled_once
         cancelling_ends_the_call_with_an_error
         answers_and_cancellations_may_cross
-        a_call_is_cancelled_although_the_server_does_not_read;
+        #[stdio] a_call_is_cancelled_although_the_server_does_not_read;
     pages:
         a_cursor_that_comes_again_ends_the_list
         an_endless_list_is_given_up

@@ -225,6 +225,10 @@ impl State {
         let answered = messages.iter().filter(|it| it.is_answer());
         let at = answered.flat_map(|it| it.find(&self.open)).next();
         if let Some(at) = at {
+            if self.open[at].is_closed() {
+                // The client has wanted it no more before it came.
+                return self.closed(self.open[at].number);
+            }
             let exchange = self.open.remove(at);
             self.in_session |= exchange.opens_session;
             self.done.extend(Some(exchange.token.clone()).filter(|token| !token.is_null()));
