@@ -48,6 +48,24 @@ fn succeeded<T>(polled: Poll<Result<T, mcp_proto::Error>>) -> bool {
     matches!(polled, Poll::Ready(Ok(_)))
 }
 
+/// An answer that is there at once is not waited for, 16 times in a row: then other tasks have their
+/// turn.
+#[test]
+fn prompt_answers_are_not_waited_for_but_now_and_then() {
+    let (world, client, mut driver) = connected();
+    world.set_prompt(json!({ "resultType": "complete", "content": [] }));
+    for _ in 0..40 {
+        let call = CallTool::new("x", Map::new());
+        let mut call = Task::new(client.run(call, CallOptions::new()));
+        assert!(succeeded(call.poll()));
+        assert!(driver.run().is_pending());
+    }
+    let glanced = world.glanced();
+    assert_eq!(glanced.len(), 40);
+    let waited: Vec<_> = (0..40).filter(|n| !glanced[*n]).collect();
+    assert_eq!(waited, [16, 33]);
+}
+
 #[test]
 fn a_caller_moves_its_own_bytes() {
     let (world, client, driver) = connected();
