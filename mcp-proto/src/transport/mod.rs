@@ -113,6 +113,9 @@ pub(crate) enum Happening {
     Gone,
 }
 
+/// What came of a message: over pipes hardly ever more than the first.
+type Happened = std::iter::Chain<std::option::IntoIter<Happening>, std::vec::IntoIter<Happening>>;
+
 impl From<Line> for Happening {
     fn from(line: Line) -> Self {
         match line {
@@ -217,7 +220,7 @@ impl Link {
     }
 
     /// Sends a message. `None` when it cannot be sent now.
-    pub(crate) fn send(&mut self, message: Outgoing<'_>) -> Option<Vec<Happening>> {
+    pub(crate) fn send(&mut self, message: Outgoing<'_>) -> Option<Happened> {
         match self {
             Link::Stdio(stdio) => {
                 let answers_server = matches!(message, Outgoing::Reply { .. });
@@ -227,9 +230,9 @@ impl Link {
                 );
                 let sent = stdio.write(message.into_line(), answers_server)?;
                 let delivered = initialized.then_some(Happening::Delivered(Ok(())));
-                Some(std::iter::once(sent).chain(delivered).collect())
+                Some(Some(sent).into_iter().chain(delivered.into_iter().collect::<Vec<_>>()))
             }
-            Link::Http(http) => http.send(message),
+            Link::Http(http) => http.send(message).map(|all| None.into_iter().chain(all)),
         }
     }
 
@@ -258,7 +261,7 @@ impl Link {
             let params = format!(r#"{{"requestId":{request},"reason":"{reason}"}}"#);
             let method = "notifications/cancelled";
             let told = self.send(Outgoing::Notification { method, params: Some(&params) });
-            all.extend(told.unwrap_or_default());
+            all.extend(told.into_iter().flatten());
         }
         all
     }
