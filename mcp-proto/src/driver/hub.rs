@@ -2,11 +2,12 @@
 
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::calls::{Calls, Job, Step};
 use super::handlers::HandlerFailure;
+use super::sync::{Mutex, MutexGuard, PoisonError};
 use super::tickets::{Ticket, Tickets, Want};
 use crate::error::CloseReason;
 use crate::interface::{

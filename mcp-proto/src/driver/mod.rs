@@ -15,6 +15,8 @@ mod client;
 mod handlers;
 mod http;
 mod hub;
+#[cfg(all(test, loom))]
+mod interleavings;
 mod methods;
 mod options;
 mod peer;
@@ -22,6 +24,7 @@ mod pending;
 mod performer;
 mod runtime;
 mod seat;
+mod sync;
 mod tickets;
 
 pub use calls::{Job, Step};

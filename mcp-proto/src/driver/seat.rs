@@ -7,12 +7,13 @@
 //! not hold up the others for long: the driver watches, and takes its place.
 
 use core::task::{Context, Poll, Waker};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Wake;
 use std::time::Duration;
 
 use super::performer::{Outcome, Performer, Who};
 use super::runtime::Timer;
+use super::sync::{Mutex, MutexGuard, PoisonError};
 use super::{Hub, Step};
 use crate::CallId;
 
