@@ -18,6 +18,15 @@ pub enum Event {
     ProbeUnanswered,
     /// The server died of the probe. It is launched again and greeted with `initialize`.
     ProbeKilled(ProcessId),
+    /// What the host had stored of the server is not used, and this is why.
+    StoredIgnored {
+        /// Why.
+        why: &'static str,
+    },
+    /// The server is of another era than what was stored of it says.
+    StoredWrong,
+    /// The host could not store what was learnt of the server.
+    NotStored,
     /// The server had forgotten the session, and a new one is begun.
     SessionReplaced,
     /// The stream of what a legacy server says by itself is open.

@@ -112,10 +112,10 @@ pub mod wire;
 
 pub use config::{
     CALL_TIMEOUT, CLOSE_GRACE, Command, ConnectionConfig, DISCOVER_TIMEOUT, ERROR_BODY_WAIT,
-    EXIT_WAIT, EraChoice, HTTP_BACKOFF, HTTP_CALL_TIMEOUT, HTTP_RETRIES, HttpConfig,
+    EXIT_WAIT, EraChoice, HTTP_BACKOFF, HTTP_CALL_TIMEOUT, HTTP_RETRIES, HttpConfig, LOAD_WAIT,
     MAX_LIST_BYTES, MAX_MESSAGE_BYTES, MAX_PAGES, MAX_PENDING_ITEM_BYTES, MAX_PENDING_ITEMS,
-    MAX_REPLY_BYTES, MAX_SERVER_REQUESTS, START_TIMEOUT, STDERR_TAIL_BYTES, STREAM_IDLE,
-    STREAM_PAUSE, STREAM_PAUSE_MAX, STREAM_PAUSE_MIN, StderrPolicy, Transport,
+    MAX_REPLY_BYTES, MAX_SERVER_REQUESTS, START_TIMEOUT, STDERR_TAIL_BYTES, STORED_ERA_MAX_AGE,
+    STREAM_IDLE, STREAM_PAUSE, STREAM_PAUSE_MAX, STREAM_PAUSE_MIN, StderrPolicy, Transport,
 };
 pub use connection::Connection;
 pub use error::{
@@ -128,8 +128,8 @@ pub use ids::{CallId, ExchangeId, ProcessId, QuestionId};
 pub use interface::{
     Answer, CallOptions, ConnectionState, ExitStatus, Hearing, HttpFailure, HttpFailureKind,
     HttpInput, HttpOutput, HttpRequest, Input, IoFailure, Item, Mailbox, Method, Output, Owner,
-    Question, ResendReason, Sent, Setting, Source, StatusCode, StdioInput, StdioOutput, WaitAnswer,
-    WaitRequest,
+    Question, ResendReason, Sent, Setting, Source, StatusCode, StdioInput, StdioOutput, Stored,
+    WaitAnswer, WaitRequest,
 };
 pub use op::{Call, ErasedCall, Operation, Reply};
 pub use raw::Raw;

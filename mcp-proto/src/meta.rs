@@ -1,5 +1,7 @@
 //! Keys of `_meta` (specification: basic, "`_meta`").
 
+use serde_json::{Map, Value};
+
 use crate::ApiMisuse;
 
 /// Before the keys that are the protocol's own.
@@ -64,6 +66,14 @@ pub fn check_key(key: &str) -> Result<(), ApiMisuse> {
         );
     }
     Ok(())
+}
+
+/// Checks all keys that a host wants to use.
+///
+/// # Errors
+/// When the specification does not allow one of them.
+pub fn check_keys(meta: &Map<String, Value>) -> Result<(), ApiMisuse> {
+    meta.keys().try_for_each(|key| check_key(key))
 }
 
 #[cfg(test)]

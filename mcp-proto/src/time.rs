@@ -42,6 +42,8 @@ pub enum TimerReason {
     Output,
     /// The server has not answered `server/discover` within `discover_timeout`.
     Discover,
+    /// The host has not said what it has stored.
+    Load,
     /// The server has not finished its start within `start_timeout`.
     Start,
     /// A question of the start's waits before it is asked again.
@@ -66,6 +68,7 @@ impl fmt::Display for TimerReason {
         match self {
             TimerReason::Output => f.write_str("output"),
             TimerReason::Discover => f.write_str("discover"),
+            TimerReason::Load => f.write_str("load"),
             TimerReason::Start => f.write_str("start"),
             TimerReason::StartRetry => f.write_str("start retry"),
             TimerReason::Call(id) => write!(f, "{id}"),

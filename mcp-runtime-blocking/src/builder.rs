@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_proto::driver::{HandlerError, Hub};
 use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
-use mcp_proto::{Error, Target, WaitAnswer, WaitRequest};
+use mcp_proto::{Error, Stored, Target, WaitAnswer, WaitRequest};
 use mcp_runtime_common::{ClientOptions, IntoTarget, mcp_client_settings};
 use serde_json::{Map, Value};
 
@@ -82,7 +82,8 @@ impl ClientBuilder {
 
     handler_methods! {
         /// Computes metadata for each request, by the method of the request. It wins over the
-        /// metadata of the connection. When it fails, so does the call.
+        /// metadata of the connection. When it fails, so does the call. While
+        /// it computes that of `server/discover` and `initialize`, calls wait, its own too.
         request_meta: on_request_meta(String) -> Map<String, Value>;
         /// Answers what a server wants from the user by a form (specification:
         /// client/elicitation). What is filled in is checked against the form before it is sent,
@@ -96,6 +97,12 @@ impl ClientBuilder {
         /// Says how to wait for a server that wants nothing but time before it answers
         /// (specification: basic/patterns/mrtr). The pause goes on meanwhile.
         input_wait: on_input_wait(WaitRequest) -> WaitAnswer;
+        /// Loads what was stored under a key, by this process or an earlier one: what a client has
+        /// learnt of a server, so that it need not find out again. It has two seconds; without it
+        /// each client begins anew.
+        load: on_load(String) -> Option<String>;
+        /// Stores a value under its key, in the place of an older one.
+        save: on_save(Stored) -> ();
     }
 
     /// Whether the host's model may be given tools by servers that it answers; it is declared as

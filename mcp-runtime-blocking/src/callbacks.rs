@@ -9,7 +9,7 @@ use mcp_proto::driver::{HandlerError, HandlerFailure, HandlerFault, Hub, Job, On
 use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
 use mcp_proto::op::Call;
 use mcp_proto::{
-    Answer, ApiMisuse, CallId, Hearing, Item, Operation, Question, QuestionId, WaitAnswer,
+    Answer, ApiMisuse, CallId, Hearing, Item, Operation, Question, QuestionId, Stored, WaitAnswer,
     WaitRequest,
 };
 use serde_json::{Map, Value};
@@ -74,6 +74,8 @@ callbacks! {
         |result: SamplingResult| Answer::Sample(result.into());
     input_wait(WaitRequest) -> WaitAnswer, Wait,
         Question::Wait(request) => *request, Answer::Wait;
+    load(String) -> Option<String>, Load, Question::Load { key } => key, Answer::Loaded;
+    save(Stored) -> (), Save, Question::Save(stored) => stored, |()| Answer::Saved;
 }
 
 impl Callbacks {

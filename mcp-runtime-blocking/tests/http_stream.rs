@@ -1,7 +1,9 @@
-//! What a legacy server says by itself over HTTP, and what it has to take for it.
+//! What a legacy server says by itself over HTTP, what it has to take for it, and what is remembered
+//! of it.
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -97,5 +99,31 @@ fn a_stream_is_read_on_once_its_server_takes_its_answers() {
         let client = Client::builder().background(background).connect(server.url()).unwrap();
         echo(&client, "at last");
         client.close();
+    }
+}
+
+/// M-ERA-22: what one client has learnt of a server the next one need not find out.
+#[test]
+fn what_was_learnt_is_stored_with_the_host() {
+    for background in BACKGROUNDS {
+        let server = Server::start(legacy(as_json));
+        let shelf = Arc::new(Mutex::new(BTreeMap::new()));
+        for _ in 0..2 {
+            let (load, save) = (Arc::clone(&shelf), Arc::clone(&shelf));
+            let builder = Client::builder().background(background);
+            let builder = builder.on_load(move |key| Ok(load.lock().unwrap().get(&key).cloned()));
+            let builder = builder.on_save(move |stored| {
+                save.lock().unwrap().insert(stored.key, stored.value);
+                Ok(())
+            });
+            let client = builder.connect(server.url()).unwrap();
+            echo(&client, "hi");
+            while shelf.lock().unwrap().is_empty() {
+                client.pump(Duration::from_millis(1));
+            }
+            client.close();
+        }
+        assert_eq!(server.count("server/discover"), 1);
+        assert_eq!(server.count("initialize"), 2);
     }
 }

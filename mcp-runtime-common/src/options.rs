@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use mcp_proto::{
     ApiMisuse, Command, ConnectionConfig, HttpConfig, StderrPolicy, Target, Transport,
-    meta::check_key,
 };
 
 use crate::{HttpSettings, JournalWriter, Redactor};
@@ -96,7 +95,6 @@ impl ClientOptions {
 
     fn checked(&self, label: impl FnOnce() -> String) -> Result<ConnectionConfig, ApiMisuse> {
         self.config.check()?;
-        self.config.meta.keys().try_for_each(|key| check_key(key))?;
         let mut config = self.config.clone();
         if config.name.is_empty() {
             config.name = label();

@@ -46,6 +46,10 @@ pub const CLOSE_GRACE: Duration = Duration::from_secs(2);
 pub const EXIT_WAIT: Duration = Duration::from_millis(250);
 /// How long the body of an error answer over HTTP may take. What has come of it by then counts.
 pub const ERROR_BODY_WAIT: Duration = Duration::from_secs(2);
+/// How long a stored era is believed. An older one is asked for anew.
+pub const STORED_ERA_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a start waits for what the host has stored.
+pub const LOAD_WAIT: Duration = Duration::from_secs(2);
 /// How long the stream of what a legacy server says by itself may be silent before it is opened
 /// anew.
 pub const STREAM_IDLE: Duration = Duration::from_secs(300);
@@ -166,6 +170,7 @@ impl ConnectionConfig {
         if self.client_info.version.is_empty() {
             return wrong("client_info.version", "not be empty");
         }
+        crate::meta::check_keys(&self.meta)?;
         let positive = [
             ("max_message_bytes", self.max_message_bytes),
             ("max_pages", self.max_pages),

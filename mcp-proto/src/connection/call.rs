@@ -110,8 +110,8 @@ impl Connection {
 
     /// The host has answered the question for metadata.
     pub(super) fn on_meta(&mut self, id: CallId, answer: Answer) {
-        match answer {
-            Answer::RequestMeta(meta) => {
+        match request::answered_meta(answer) {
+            Ok(meta) => {
                 self.calls.advance(id, Step::Waiting);
                 if matches!(self.phase, Phase::Ready(_)) {
                     self.send(id, &meta);
@@ -119,10 +119,7 @@ impl Connection {
                     self.stop_clock(id);
                 }
             }
-            _ => {
-                let why = String::from("the host gave no metadata for the request");
-                self.end_call(id, ErrorKind::Validation(why));
-            }
+            Err(why) => self.end_call(id, ErrorKind::Validation(why)),
         }
     }
 

@@ -51,7 +51,7 @@ impl Connection {
             server_questions: self.questions.values().filter(server).count()
                 + self.held_answers.len(),
             held: match &self.phase {
-                Phase::Starting(start) => start.held(),
+                Phase::Starting(start) | Phase::Renewing(start) => start.held(),
                 Phase::Greeting(greeting) => greeting.held.len(),
                 _ => 0,
             },
@@ -65,15 +65,17 @@ impl Connection {
     }
 
     fn orphans(&self) -> impl Iterator<Item = String> {
-        let starts = matches!(self.phase, Phase::Starting(_));
+        let starts = self.phase.starts();
         let requests = self.requests.iter().filter(move |(request, waiter)| match waiter {
             Waiter::Discover | Waiter::Initialize => !starts,
             Waiter::Call(id) => !self.calls.waits_for(*id, **request),
         });
-        let questions = self.questions.iter().filter(|(_, asked)| match asked {
+        let questions = self.questions.iter().filter(move |(_, asked)| match asked {
             Asked::Meta(id) => !self.calls.asks(*id),
             Asked::Input { call, .. } => !self.calls.asks_for_input(*call),
             Asked::Wait(id) => !self.calls.pauses(*id),
+            Asked::Start(_) | Asked::Load => !starts,
+            Asked::Save => matches!(self.phase, Phase::Closed(_)),
             Asked::Server { owner, .. } => match owner {
                 crate::Owner::Call(id) => !self.calls.contains(*id),
                 crate::Owner::Stream | crate::Owner::Connection => {
@@ -83,7 +85,7 @@ impl Connection {
         });
         let timers = self.timers.reasons().filter(move |reason| match reason {
             TimerReason::Output => true,
-            TimerReason::Discover | TimerReason::StartRetry => !starts,
+            TimerReason::Discover | TimerReason::StartRetry | TimerReason::Load => !starts,
             TimerReason::Start => !starts && !matches!(self.phase, Phase::Greeting(_)),
             TimerReason::Call(id) => !self.calls.contains(*id),
             TimerReason::Retry(id) => !self.calls.pauses(*id),

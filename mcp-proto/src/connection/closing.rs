@@ -1,6 +1,6 @@
 //! The ends of a connection: rest, close, and the loss of its server.
 
-use super::{Connection, Phase, Skipped};
+use super::{Asked, Connection, Phase, Skipped};
 use crate::error::CloseReason;
 use crate::interface::{ConnectionState, Owner};
 use crate::{ErrorKind, TimerReason, TransportError};
@@ -19,6 +19,7 @@ impl Connection {
             return;
         }
         self.end_calls(|_| ErrorKind::Closed(CloseReason::Closed));
+        self.withdraw(|asked| matches!(asked, Asked::Save).then_some(Owner::Connection));
         self.rest(CloseReason::Closed);
         self.phase = Phase::Closed(CloseReason::Closed);
         self.state = ConnectionState::Closed(CloseReason::Closed);
@@ -26,7 +27,7 @@ impl Connection {
 
     /// The server was lost. What was sent to it is lost too; what was not goes to the next one.
     pub(super) fn on_lost(&mut self, error: TransportError) {
-        if let Phase::Starting(start) = &mut self.phase {
+        if let Some(start) = self.phase.start() {
             let verdict = start.lost(error);
             return self.follow(verdict);
         }
@@ -47,6 +48,7 @@ impl Connection {
         self.timers.clear(TimerReason::Start);
         self.timers.clear(TimerReason::Discover);
         self.timers.clear(TimerReason::StartRetry);
+        self.timers.clear(TimerReason::Load);
         self.timers.clear(TimerReason::Stream);
         self.requests.clear();
         self.held_answers.clear();

@@ -17,7 +17,7 @@ impl Connection {
 
     pub(super) fn on_call_timeout(&mut self, id: CallId) {
         let now = self.now.mono;
-        let starting = matches!(self.phase, Phase::Starting(_) | Phase::Greeting(_));
+        let starting = self.phase.starts() || matches!(self.phase, Phase::Greeting(_));
         self.abandon(id, "Request timed out", |call| {
             let phase = match call.step {
                 Step::Waiting if starting => TimePhase::Start,

@@ -10,6 +10,7 @@ mod census;
 mod closing;
 mod end;
 mod mailbox;
+mod memory;
 mod peer;
 mod question;
 mod request;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use self::calls::Calls;
+use self::memory::Memory;
 use self::peer::Served;
 use self::timer::Timers;
 use crate::era::{Held, Start};
@@ -45,7 +47,7 @@ use crate::transport::stdio::Stdio;
 use crate::transport::{Failure, Happening, Link, Outgoing};
 use crate::{
     ApiMisuse, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Era, Error, ErrorKind, Event,
-    ExchangeId, Now, ProcessId, QuestionId, Raw, TimerReason, Transport,
+    ExchangeId, Now, ProcessId, ProtocolVersion, QuestionId, Raw, TimerReason, Transport,
 };
 
 /// The client side of one server.
@@ -80,8 +82,7 @@ pub struct Connection {
     timers: Timers,
     outputs: VecDeque<Output>,
     skipped: Skipped,
-    /// The server is best greeted with `initialize`, since it takes the probe badly.
-    legacy_first: bool,
+    memory: Memory,
     /// The server, as it introduced itself last.
     known: Option<Arc<ServerInfo>>,
     /// When it was last told that too many answers to the server's requests are on their way.
@@ -98,6 +99,8 @@ enum Phase {
     /// Nothing runs, or what ran is being closed. A call begins the next start once that is over.
     Idle,
     Starting(Start),
+    /// A legacy server has forgotten the session, and a new one is begun. Calls may be out.
+    Renewing(Start),
     /// The era is decided, and what a legacy server is to be told first is on its way.
     Greeting(Greeting),
     Ready(Ready),
@@ -124,6 +127,18 @@ struct Ready {
 }
 
 impl Phase {
+    /// The start that is under way, of whatever.
+    fn start(&mut self) -> Option<&mut Start> {
+        match self {
+            Phase::Starting(start) | Phase::Renewing(start) => Some(start),
+            _ => None,
+        }
+    }
+
+    fn starts(&self) -> bool {
+        matches!(self, Phase::Starting(_) | Phase::Renewing(_))
+    }
+
     /// What was agreed on with the server, once that is known.
     fn agreed(&self) -> Option<&Ready> {
         match self {
@@ -141,11 +156,24 @@ enum Waiter {
     Call(CallId),
 }
 
+/// A question of the start's to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    Discover,
+    Initialize(ProtocolVersion),
+}
+
 /// An open question to the host.
 #[derive(Debug)]
 enum Asked {
     /// The metadata for the next request of this call.
     Meta(CallId),
+    /// The metadata for this question of the start's.
+    Start(Opening),
+    /// What is stored of the server.
+    Load,
+    /// To store something. It outlives a rest.
+    Save,
     /// A request of the server's, to be answered under this id.
     Server { id: Raw, owner: Owner, wanted: Wanted },
     /// What the server wants before it answers this call, under this key.
@@ -205,7 +233,7 @@ impl Connection {
             timers: Timers::default(),
             outputs: VecDeque::new(),
             skipped: Skipped::default(),
-            legacy_first: false,
+            memory: Memory::default(),
             known: None,
             saturated: None,
             relaunch_due: false,
@@ -248,7 +276,11 @@ impl Connection {
             Input::Cancel(id) => self.on_cancel(id),
             Input::Answer(id, answer) => self.on_answer(id, answer),
             Input::Set(Setting::Hear(hearing)) => self.on_hear(hearing),
-            Input::Set(Setting::Meta(meta)) => self.meta = meta,
+            Input::Set(Setting::Meta(mut meta)) => {
+                // A setting that breaks the rules does not come this far through a hub.
+                meta.retain(|key, _| crate::meta::check_key(key).is_ok());
+                self.meta = meta;
+            }
             Input::Set(Setting::Roots(roots)) => self.on_roots(roots),
             Input::Pull(mailbox) => self.on_pull(mailbox),
             Input::Disconnect => self.on_disconnect(),
@@ -348,6 +380,7 @@ impl Connection {
             match reason {
                 TimerReason::Output => {}
                 TimerReason::Discover => self.on_discover_timeout(),
+                TimerReason::Load => self.on_loaded(None),
                 TimerReason::Start => self.on_start_timeout(),
                 TimerReason::StartRetry => self.on_start_retry(),
                 TimerReason::Call(id) => self.on_call_timeout(id),
@@ -464,7 +497,7 @@ impl Connection {
             && self.calls.any_waiting()
             && !(self.config.doctored(12) && self.known.is_some())
         {
-            self.launch(self.legacy_first);
+            self.launch();
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Asked, Connection, Phase, Waiter};
+use super::{Asked, Connection, Waiter};
 use crate::era::Answered;
 use crate::error::{Limit, PeerError, ServerError};
 use crate::interface::{Answer, Item, Owner};
@@ -168,7 +168,7 @@ impl Connection {
 
     fn on_request(&mut self, message: Message, from: Option<Origin>) {
         let Message::Request { id, method, params } = &message else { return };
-        if let Phase::Starting(start) = &mut self.phase {
+        if let Some(start) = self.phase.start() {
             if method == "ping" && start.initialize_sent() {
                 self.send_reply(id, &Ok(json!({})));
             } else if !start.hold(message.clone(), from) {

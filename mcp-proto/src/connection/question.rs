@@ -21,22 +21,33 @@ impl Connection {
             Some(Asked::Meta(call)) => self.on_meta(call, answer),
             Some(Asked::Input { call, key, wanted }) => self.on_input(call, key, &wanted, answer),
             Some(Asked::Wait(call)) => self.on_wait(call, answer),
+            Some(Asked::Start(opening)) => self.on_start_meta(opening, answer),
+            Some(Asked::Load) => self.on_loaded(Some(answer)),
+            Some(Asked::Save) => self.on_saved(&answer),
             Some(Asked::Server { id, wanted, .. }) => self.answer_server(id, &wanted, answer),
             None => {}
         }
     }
 
-    /// Takes back all questions of an owner's.
+    /// Takes back all questions of an owner's. What is to be stored is worth it in any case.
     pub(super) fn withdraw_all(&mut self, owner: Owner) {
-        let of = |asked: &Asked| match asked {
-            Asked::Meta(call) | Asked::Wait(call) | Asked::Input { call, .. } => {
-                Owner::Call(*call) == owner
-            }
-            Asked::Server { owner: of, .. } => *of == owner,
-        };
-        let gone: Vec<_> =
-            self.questions.iter().filter(|(_, a)| of(a)).map(|(id, _)| *id).collect();
-        for id in gone {
+        self.withdraw(|asked| {
+            let of = match asked {
+                Asked::Meta(call) | Asked::Wait(call) | Asked::Input { call, .. } => {
+                    Owner::Call(*call)
+                }
+                Asked::Server { owner, .. } => *owner,
+                Asked::Start(_) | Asked::Load => Owner::Connection,
+                Asked::Save => return None,
+            };
+            (of == owner).then_some(owner)
+        });
+    }
+
+    /// Takes back questions: those for which there is an owner.
+    pub(super) fn withdraw(&mut self, which: impl Fn(&Asked) -> Option<Owner>) {
+        let gone = self.questions.iter().filter_map(|(id, asked)| Some((*id, which(asked)?)));
+        for (id, owner) in gone.collect::<Vec<_>>() {
             self.questions.remove(&id);
             self.outputs.push_back(Output::Withdraw(id, owner));
         }

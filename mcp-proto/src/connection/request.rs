@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use crate::interface::Hearing;
+use crate::interface::{Answer, Hearing};
 use crate::model::{LoggingLevel, Root};
 use crate::wire::jsonrpc::push_flat;
 use crate::{ConnectionConfig, Era, ProtocolVersion, meta};
@@ -63,12 +63,16 @@ pub(super) fn initialize(
     hears: &[Hearing],
     roots: &[Root],
     version: ProtocolVersion,
+    host_meta: Map<String, Value>,
 ) -> String {
     let mut params = Map::new();
     params.insert(String::from("protocolVersion"), Value::from(version.as_str()));
     params.insert(String::from("capabilities"), capabilities(hears, roots, Era::Legacy));
     let info = serde_json::to_value(&config.client_info).unwrap_or_default();
     params.insert(String::from("clientInfo"), info);
+    if !host_meta.is_empty() {
+        params.insert(String::from("_meta"), Value::Object(host_meta));
+    }
     Value::Object(params).to_string()
 }
 
@@ -76,6 +80,17 @@ pub(super) fn initialize(
 /// servers are asked once.
 pub(super) fn level_meta(level: LoggingLevel) -> Map<String, Value> {
     Map::from_iter([(String::from(meta::LOG_LEVEL), Value::from(level.as_str()))])
+}
+
+/// The metadata for one request, as the host has computed it.
+pub(super) fn answered_meta(answer: Answer) -> Result<Map<String, Value>, String> {
+    let Answer::RequestMeta(meta) = answer else {
+        return Err(String::from("the host gave no metadata for the request"));
+    };
+    match meta::check_keys(&meta) {
+        Ok(()) => Ok(meta),
+        Err(wrong) => Err(format!("the metadata that the host gave for the request: {wrong}")),
+    }
 }
 
 /// Joins metadata from several places. Later ones win; the protocol's own keys are nobody's to set.

@@ -3,25 +3,33 @@
 use alloc::sync::Arc;
 
 use super::calls::{Past, Step};
-use super::{Connection, Greeting, Phase, Ready, Waiter, request};
+use serde_json::{Map, Value};
+
+use super::{Asked, Connection, Greeting, Opening, Phase, Ready, Waiter, request};
 use crate::era::{Agreed, Answered, Start, Verdict};
 use crate::error::{CloseReason, Outcome, Phase as TimePhase, Timeout};
-use crate::interface::{ConnectionState, Output, Owner};
+use crate::interface::{Answer, ConnectionState, Hearing, Output, Owner, Question};
 use crate::transport::{Failure, Outgoing};
 use crate::wire::jsonrpc;
 use crate::{Era, ErrorKind, Event, ProtocolVersion, TimerReason, Transport};
 
 impl Connection {
-    /// Launches the server and asks it the first question.
-    pub(super) fn launch(&mut self, legacy_first: bool) {
+    /// Launches the server and asks it the first question, once it is known what the host knows.
+    pub(super) fn launch(&mut self) {
         self.phase = Phase::Starting(self.new_start());
         self.set_state(ConnectionState::Starting);
         self.set_timer(TimerReason::Start, self.config.start_timeout);
         let happened = self.link.launch();
         self.take_up(happened);
-        let Phase::Starting(start) = &mut self.phase else {
-            return;
-        };
+        if !self.load() {
+            self.begin_start();
+        }
+    }
+
+    /// Asks the first question, if that has not happened.
+    pub(super) fn begin_start(&mut self) {
+        let legacy_first = self.memory.legacy_first();
+        let Some(start) = self.phase.start().filter(|start| start.has_not_begun()) else { return };
         let verdict = start.begin(legacy_first);
         self.follow(verdict);
     }
@@ -32,7 +40,8 @@ impl Connection {
             self.event(Event::ProbeKilled(process));
         }
         self.requests.clear();
-        self.legacy_first = true;
+        self.withdraw_openings();
+        self.memory.probe_is_deadly();
         self.timers.clear(TimerReason::Discover);
         let happened = self.link.close();
         self.take_up(happened);
@@ -44,10 +53,8 @@ impl Connection {
         self.relaunch_due = false;
         let happened = self.link.launch();
         self.take_up(happened);
-        let Phase::Starting(start) = &mut self.phase else {
-            return;
-        };
-        let verdict = start.begin(true);
+        let Some(start) = self.phase.start() else { return };
+        let verdict = start.greet();
         self.follow(verdict);
     }
 
@@ -61,8 +68,8 @@ impl Connection {
     pub(super) fn follow(&mut self, verdict: Verdict) {
         match verdict {
             Verdict::Wait => {}
-            Verdict::Discover => self.send_discover(),
-            Verdict::Initialize(version) => self.send_initialize(version),
+            Verdict::Discover => self.open(Opening::Discover),
+            Verdict::Initialize(version) => self.open(Opening::Initialize(version)),
             Verdict::Agreed(agreed) => self.on_agreed(*agreed),
             Verdict::Relaunch => self.relaunch(),
             Verdict::Pause(time) => self.set_timer(TimerReason::StartRetry, time),
@@ -70,27 +77,62 @@ impl Connection {
         }
     }
 
-    fn send_discover(&mut self) {
+    /// Asks a question of the start's, with the metadata that the host computes for it.
+    fn open(&mut self, opening: Opening) {
+        if self.hears.contains(&Hearing::RequestMeta) {
+            self.withdraw_openings();
+            let method = match opening {
+                Opening::Discover => "server/discover",
+                Opening::Initialize(_) => "initialize",
+            };
+            let question = Question::RequestMeta { method: String::from(method) };
+            self.ask(Owner::Connection, Asked::Start(opening), question);
+        } else {
+            self.send_opening(opening, &Map::new());
+        }
+    }
+
+    fn withdraw_openings(&mut self) {
+        self.withdraw(|asked| matches!(asked, Asked::Start(_)).then_some(Owner::Connection));
+    }
+
+    /// The host has answered the question for metadata.
+    pub(super) fn on_start_meta(&mut self, opening: Opening, answer: Answer) {
+        match request::answered_meta(answer) {
+            _ if !self.phase.starts() => {}
+            Ok(meta) => self.send_opening(opening, &meta),
+            Err(why) => self.start_failed(ErrorKind::Validation(why)),
+        }
+    }
+
+    fn send_opening(&mut self, opening: Opening, meta: &Map<String, Value>) {
+        match opening {
+            Opening::Discover => self.send_discover(meta),
+            Opening::Initialize(version) => self.send_initialize(version, meta),
+        }
+    }
+
+    fn send_discover(&mut self, meta: &Map<String, Value>) {
         let version = ProtocolVersion::newest(Era::Modern);
         let protocol_meta = request::protocol_meta(&self.config, &self.hears, &self.roots, version);
-        let host_meta = request::host_meta([&self.meta]).into_owned();
+        let host_meta = request::host_meta([&self.level, &self.meta, meta]).into_owned();
         let params = request::params("{}", None, &protocol_meta, &host_meta);
         self.send_start(Waiter::Discover, "server/discover", &params, true);
-        if matches!(&self.phase, Phase::Starting(start) if start.probes()) {
+        if self.phase.start().is_some_and(|start| start.probes()) {
             self.set_timer(TimerReason::Discover, self.config.discover_timeout);
         }
     }
 
-    fn send_initialize(&mut self, version: ProtocolVersion) {
-        let params = request::initialize(&self.config, &self.hears, &self.roots, version);
-        if let Phase::Starting(start) = &mut self.phase {
+    fn send_initialize(&mut self, version: ProtocolVersion, meta: &Map<String, Value>) {
+        let host_meta = request::host_meta([&self.meta, meta]).into_owned();
+        let params =
+            request::initialize(&self.config, &self.hears, &self.roots, version, host_meta);
+        if let Some(start) = self.phase.start() {
             start.declared.clone_from(&self.hears);
         }
         self.send_start(Waiter::Initialize, "initialize", &params, false);
         // Pings that came before are answered from now on: the server is spoken with as legacy.
-        let Phase::Starting(start) = &mut self.phase else {
-            return;
-        };
+        let Some(start) = self.phase.start() else { return };
         for (message, from) in start.take_held() {
             self.on_message(message, from);
         }
@@ -118,7 +160,7 @@ impl Connection {
         if matches!(self.phase, Phase::Ready(_)) {
             let mut start = self.new_start();
             let verdict = start.begin(true);
-            self.phase = Phase::Starting(start);
+            self.phase = Phase::Renewing(start);
             self.set_state(ConnectionState::Starting);
             self.set_timer(TimerReason::Start, self.config.start_timeout);
             self.timers.clear(TimerReason::Stream);
@@ -130,8 +172,9 @@ impl Connection {
     /// The way to the server is being opened, or open. The time of the probe is the server's, and
     /// begins when there is one.
     pub(super) fn on_connects(&mut self, request: u64, connects: bool) {
-        let Phase::Starting(start) = &self.phase else { return };
-        if self.requests.get(&request) != Some(&Waiter::Discover) || !start.probes() {
+        let Some(start) = self.phase.start() else { return };
+        let probes = start.probes();
+        if self.requests.get(&request) != Some(&Waiter::Discover) || !probes {
             return;
         }
         if connects {
@@ -142,9 +185,7 @@ impl Connection {
     }
 
     pub(super) fn on_discover_timeout(&mut self) {
-        let Phase::Starting(start) = &mut self.phase else {
-            return;
-        };
+        let Some(start) = self.phase.start() else { return };
         if self.link.is_http() {
             // Silence over HTTP is an outage, and says nothing about the era.
             let after = self.config.discover_timeout;
@@ -159,7 +200,7 @@ impl Connection {
     }
 
     pub(super) fn on_start_timeout(&mut self) {
-        if matches!(self.phase, Phase::Starting(_) | Phase::Greeting(_)) {
+        if self.phase.starts() || matches!(self.phase, Phase::Greeting(_)) {
             let after = self.config.start_timeout;
             self.start_failed(ErrorKind::Timeout(Timeout { phase: TimePhase::Start, after }));
         }
@@ -167,22 +208,20 @@ impl Connection {
 
     /// A question of the start's has no answer, although the server can be reached.
     pub(super) fn on_start_failure(&mut self, waiter: Waiter, failure: Failure) {
-        let Phase::Starting(start) = &mut self.phase else { return };
+        let Some(start) = self.phase.start() else { return };
         self.timers.clear(TimerReason::Discover);
         let verdict = start.http_failed(waiter == Waiter::Initialize, failure);
         self.follow(verdict);
     }
 
     pub(super) fn on_start_retry(&mut self) {
-        let Phase::Starting(start) = &mut self.phase else { return };
+        let Some(start) = self.phase.start() else { return };
         let verdict = start.ask_again();
         self.follow(verdict);
     }
 
     pub(super) fn on_start_answer(&mut self, waiter: Waiter, answer: Answered) {
-        let Phase::Starting(start) = &mut self.phase else {
-            return;
-        };
+        let Some(start) = self.phase.start() else { return };
         let verdict = match waiter {
             Waiter::Discover => {
                 self.timers.clear(TimerReason::Discover);
@@ -195,14 +234,12 @@ impl Connection {
     }
 
     fn on_agreed(&mut self, agreed: Agreed) {
-        let Phase::Starting(start) = &mut self.phase else {
-            return;
-        };
+        let Some(start) = self.phase.start() else { return };
         let (held, declared) = (start.take_held(), std::mem::take(&mut start.declared));
         let info = agreed.info;
         let (era, version) = (info.era, info.version);
-        // Whoever answers the probe takes it well.
-        self.legacy_first &= era == Era::Legacy;
+        self.learn(version);
+        self.withdraw_openings();
         let protocol_meta = match era {
             Era::Modern => request::protocol_meta(&self.config, &self.hears, &self.roots, version),
             Era::Legacy => String::new(),
@@ -274,8 +311,9 @@ impl Connection {
 
     /// The start has failed, and with it every call that waited for it.
     fn start_failed(&mut self, kind: ErrorKind) {
+        self.memory.forget();
         let mut error = self.error(kind, Outcome::NotSent, "");
-        if let Phase::Starting(start) = &self.phase {
+        if let Phase::Starting(start) | Phase::Renewing(start) = &self.phase {
             for note in start.notes() {
                 error = error.note(note);
             }

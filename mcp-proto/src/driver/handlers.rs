@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Hub;
 use crate::QuestionId;
-use crate::interface::{Answer, Hearing, Question, WaitAnswer, WaitRequest};
+use crate::interface::{Answer, Hearing, Question, Stored, WaitAnswer, WaitRequest};
 use crate::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
 
 /// A future in a box, as handlers return it.
@@ -141,6 +141,12 @@ handlers! {
     /// Registers what answers [`Question::Wait`].
     input_wait: on_input_wait(WaitRequest) -> WaitAnswer, Wait,
         Question::Wait(request) => *request, Answer::Wait;
+    /// Registers what answers [`Question::Load`].
+    load: on_load(String) -> Option<String>, Load,
+        Question::Load { key } => key, Answer::Loaded;
+    /// Registers what answers [`Question::Save`].
+    save: on_save(Stored) -> (), Save,
+        Question::Save(stored) => stored, |()| Answer::Saved;
 }
 
 fn boxed<A, R, F, T>(handler: F, wrap: fn(R) -> Answer) -> Handler<A>

@@ -226,8 +226,13 @@ impl Hub {
     }
 
     /// Changes a setting.
-    pub fn set(&self, setting: Setting) {
+    ///
+    /// # Errors
+    /// When it cannot work.
+    pub fn set(&self, setting: Setting) -> Result<(), ApiMisuse> {
+        setting.check()?;
         self.handle(Input::Set(setting));
+        Ok(())
     }
 
     /// Changes where servers may work.
@@ -237,7 +242,7 @@ impl Hub {
     pub fn set_roots(&self, roots: Vec<Root>) -> Result<(), Error> {
         let checked = roots.iter().try_for_each(Root::check);
         checked.map_err(|misuse| Error::validation(misuse.to_string()))?;
-        self.set(Setting::Roots(roots));
+        self.handle(Input::Set(Setting::Roots(roots)));
         Ok(())
     }
 

@@ -216,7 +216,8 @@ macro_rules! async_handler_methods {
 
         $crate::async_handler_methods! { @each $this, $handlers;
             /// Computes metadata for each request, by the method of the request. It wins over the
-            /// metadata of the connection. When it fails, so does the call.
+            /// metadata of the connection. When it fails, so does the call. While it computes that
+            /// of `server/discover` and `initialize`, calls wait, its own too.
             on_request_meta(::std::string::String)
                 -> $crate::driver::serde_json::Map<::std::string::String, $crate::driver::serde_json::Value>;
             /// Answers what a server wants from the user by a form (specification:
@@ -231,6 +232,12 @@ macro_rules! async_handler_methods {
             /// Says how to wait for a server that wants nothing but time before it answers
             /// (specification: basic/patterns/mrtr). The pause goes on meanwhile.
             on_input_wait($crate::WaitRequest) -> $crate::WaitAnswer;
+            /// Loads what was stored under a key, by this process or an earlier one: what a client
+            /// has learnt of a server, so that it need not find out again. It has two seconds;
+            /// without it each client begins anew.
+            on_load(::std::string::String) -> ::std::option::Option<::std::string::String>;
+            /// Stores a value under its key, in the place of an older one.
+            on_save($crate::Stored) -> ();
         }
     };
     (@each $this:ident, $handlers:expr; $(

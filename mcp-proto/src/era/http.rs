@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use super::{Start, Try, Verdict};
+use super::{Start, Verdict};
 use crate::error::Attempt;
 use crate::transport::Failure;
 use crate::{EraChoice, ErrorKind, TransportError};
@@ -63,8 +63,12 @@ impl Retries {
 impl Start {
     /// A question has no answer, although there is something at the address.
     pub(crate) fn http_failed(&mut self, initialize: bool, failure: Failure) -> Verdict {
-        let asked = if initialize { self.initialize } else { self.discover };
-        if asked != Try::Waiting {
+        let waits = if initialize {
+            self.asked.waits_for_initialize()
+        } else {
+            self.asked.waits_for_discover()
+        };
+        if !waits {
             return Verdict::Wait;
         }
         let question = if initialize { Question::Initialize } else { Question::Discover };
@@ -85,13 +89,7 @@ impl Start {
             return Verdict::Fail(ErrorKind::Transport(TransportError::Http(failure.fault())));
         }
         let met = failure.fault().to_string();
-        if initialize {
-            self.initialize = Try::Failed;
-            self.initialize_failed(met)
-        } else {
-            self.discover = Try::Failed;
-            self.discover_failed(met)
-        }
+        if initialize { self.initialize_failed(met) } else { self.discover_failed(met) }
     }
 
     /// The pause before a question is asked again is over.

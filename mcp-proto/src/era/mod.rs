@@ -3,12 +3,14 @@
 
 mod answers;
 mod http;
+mod learnt;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 pub(crate) use answers::{Agreed, Answered};
 pub(crate) use http::backoff;
+pub(crate) use learnt::Learnt;
 
 use crate::error::{Attempt, Incompatible};
 use crate::interface::Hearing;
@@ -26,20 +28,16 @@ pub(crate) type Held = (Message, Option<Origin>);
 #[derive(Debug)]
 pub(crate) struct Start {
     choice: EraChoice,
-    discover: Try,
-    initialize: Try,
+    asked: Asked,
+    told: Told,
     /// What was asked for in vain, for the text of the error.
     attempts: Vec<Attempt>,
-    /// A modern version was refused and asked for once more. Only modern servers refuse so.
-    version_retried: bool,
-    /// The newest legacy version that the server listed.
-    offered: Option<ProtocolVersion>,
     /// `initialize` was refused and sent once more with another version.
     initialize_retried: bool,
     held: VecDeque<Held>,
     held_bytes: usize,
     max_held: usize,
-    /// What was declared in it.
+    /// What was declared in `initialize`.
     pub(crate) declared: Vec<Hearing>,
     /// The version that `initialize` was sent with last.
     greeted_with: Option<ProtocolVersion>,
@@ -47,14 +45,49 @@ pub(crate) struct Start {
     retries: Option<http::Retries>,
 }
 
-/// How far one of the two questions is.
+/// How far the two questions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Try {
-    NotSent,
-    Waiting,
-    Failed,
+enum Asked {
+    /// Neither was asked.
+    Nothing,
+    /// `server/discover` is out.
+    Discover(Before),
+    /// `initialize` is out.
+    Initialize(Before),
+    /// Both are: the first has gone unanswered for long.
+    Both,
+    /// Nothing is left to ask.
+    All,
+}
+
+/// What became of the other question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    NotAsked,
+    Refused,
     /// The server died of it. It is not asked again.
     Deadly,
+}
+
+/// What the server's refusals have told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    /// It refused a modern version and named another that both speak, which only modern servers do.
+    /// That was asked for once more.
+    Modern,
+    /// The newest legacy version that it listed.
+    Legacy(ProtocolVersion),
+}
+
+impl Asked {
+    fn waits_for_discover(self) -> bool {
+        matches!(self, Asked::Discover(_) | Asked::Both)
+    }
+
+    fn waits_for_initialize(self) -> bool {
+        matches!(self, Asked::Initialize(_) | Asked::Both)
+    }
 }
 
 /// What follows.
@@ -86,11 +119,9 @@ impl Start {
     ) -> Self {
         Start {
             choice,
-            discover: Try::NotSent,
-            initialize: Try::NotSent,
+            asked: Asked::Nothing,
+            told: Told::Nothing,
             attempts: Vec::new(),
-            version_retried: false,
-            offered: None,
             initialize_retried: false,
             held: VecDeque::new(),
             held_bytes: 0,
@@ -117,47 +148,60 @@ impl Start {
     }
 
     fn ask_discover(&mut self) -> Verdict {
-        self.discover = Try::Waiting;
+        self.asked = match self.asked {
+            Asked::Nothing => Asked::Discover(Before::NotAsked),
+            Asked::Initialize(_) => Asked::Discover(Before::Refused),
+            // Once more, or beside the other.
+            same => same,
+        };
         Verdict::Discover
     }
 
     fn initialize(&mut self, version: Option<ProtocolVersion>) -> Verdict {
-        self.initialize = Try::Waiting;
+        self.asked = match self.asked {
+            Asked::Nothing => Asked::Initialize(Before::NotAsked),
+            Asked::Discover(_) => Asked::Initialize(Before::Refused),
+            same => same,
+        };
         let version = version.unwrap_or(ProtocolVersion::newest(Era::Legacy));
         self.greeted_with = Some(version);
         Verdict::Initialize(version)
     }
 
+    /// Whether the first question is still to be asked.
+    pub(crate) fn has_not_begun(&self) -> bool {
+        self.asked == Asked::Nothing
+    }
+
     /// Whether the automatic detection is under way, so that its probe has a time of its own.
     pub(crate) fn probes(&self) -> bool {
-        self.choice == EraChoice::Auto && self.discover == Try::Waiting
+        self.choice == EraChoice::Auto && self.asked.waits_for_discover()
     }
 
     /// Whether the server may still turn out to be a legacy one.
     fn may_fall_back(&self) -> bool {
-        self.choice == EraChoice::Auto && !self.version_retried
+        self.choice == EraChoice::Auto && self.told != Told::Modern
     }
 
     /// Whether the server has been greeted as a legacy one. From then on its pings are answered.
     pub(crate) fn initialize_sent(&self) -> bool {
-        self.initialize != Try::NotSent
+        !matches!(self.asked, Asked::Nothing | Asked::Discover(Before::NotAsked))
     }
 
     /// `server/discover` has gone unanswered for `discover_timeout`: silence may mean legacy, or a
     /// slow start. Both questions are out from now on.
     pub(crate) fn discover_unanswered(&mut self) -> Verdict {
-        let silent = self.probes() && self.may_fall_back();
-        if silent && self.initialize == Try::NotSent {
+        if self.asked == Asked::Discover(Before::NotAsked) && self.may_fall_back() {
+            self.asked = Asked::Both;
             return self.initialize(None);
         }
         Verdict::Wait
     }
 
     pub(crate) fn discover_answered(&mut self, answer: Answered) -> Verdict {
-        if self.discover != Try::Waiting {
+        if !self.asked.waits_for_discover() {
             return Verdict::Wait;
         }
-        self.discover = Try::Failed;
         match answer {
             Answered::Result(raw) => match answers::discover(&raw) {
                 Ok(result) => match ProtocolVersion::mutual(&result.versions, Era::Modern) {
@@ -169,8 +213,8 @@ impl Start {
             Answered::Error(error) if error.code == -32022 => {
                 let offered = error.supported_versions();
                 match ProtocolVersion::mutual(&offered, Era::Modern) {
-                    Some(_) if !self.version_retried => {
-                        self.version_retried = true;
+                    Some(_) if self.told != Told::Modern => {
+                        self.told = Told::Modern;
                         self.ask_discover()
                     }
                     Some(_) => Verdict::Fail(ErrorKind::Server(Box::new(error))),
@@ -178,7 +222,7 @@ impl Start {
                 }
             }
             // What only a modern server says: falling back would hide it.
-            Answered::Error(error) if error.is_modern() || self.version_retried => {
+            Answered::Error(error) if error.is_modern() || self.told == Told::Modern => {
                 Verdict::Fail(ErrorKind::Server(Box::new(error)))
             }
             Answered::Error(error) => self.discover_failed(error.to_string()),
@@ -189,35 +233,42 @@ impl Start {
     /// The server named its versions, and no modern one is among them. A legacy one will do if the
     /// era is open.
     fn versions_offered(&mut self, offered: Vec<String>) -> Verdict {
-        self.offered = ProtocolVersion::mutual(&offered, Era::Legacy);
-        match (self.choice, self.offered, self.initialize) {
-            (EraChoice::Auto, Some(version), Try::NotSent) => self.initialize(Some(version)),
-            (EraChoice::Auto, Some(_), Try::Waiting) => Verdict::Wait,
-            (EraChoice::Auto, Some(version), Try::Failed) if !self.initialize_retried => {
-                self.initialize_retried = true;
-                self.initialize(Some(version))
-            }
-            _ => {
-                let wanted = self.wanted();
-                Verdict::Fail(ErrorKind::Incompatible(Incompatible::Versions { offered, wanted }))
+        let legacy = ProtocolVersion::mutual(&offered, Era::Legacy);
+        if let (EraChoice::Auto, Some(version)) = (self.choice, legacy) {
+            self.told = Told::Legacy(version);
+            match self.asked {
+                Asked::Both => {
+                    self.asked = Asked::Initialize(Before::Refused);
+                    return Verdict::Wait;
+                }
+                Asked::Discover(Before::NotAsked) => return self.initialize(Some(version)),
+                Asked::Discover(_) if !self.initialize_retried => {
+                    self.initialize_retried = true;
+                    return self.initialize(Some(version));
+                }
+                _ => {}
             }
         }
+        let wanted = self.wanted();
+        Verdict::Fail(ErrorKind::Incompatible(Incompatible::Versions { offered, wanted }))
     }
 
     fn discover_failed(&mut self, met: String) -> Verdict {
         self.attempts.push(Attempt { method: "server/discover", met });
-        match (self.may_fall_back(), self.initialize) {
-            (true, Try::NotSent) => self.initialize(None),
-            (true, Try::Waiting) => Verdict::Wait,
+        match self.asked {
+            Asked::Both if self.may_fall_back() => {
+                self.asked = Asked::Initialize(Before::Refused);
+                Verdict::Wait
+            }
+            Asked::Discover(Before::NotAsked) if self.may_fall_back() => self.initialize(None),
             _ => self.give_up(),
         }
     }
 
     pub(crate) fn initialize_answered(&mut self, answer: Answered) -> Verdict {
-        if self.initialize != Try::Waiting {
+        if !self.asked.waits_for_initialize() {
             return Verdict::Wait;
         }
-        self.initialize = Try::Failed;
         let met = match answer {
             Answered::Result(raw) => match answers::initialize(&raw) {
                 Ok(agreed) => return Verdict::Agreed(Box::new(agreed)),
@@ -230,7 +281,8 @@ impl Start {
             },
             Answered::Error(error) => {
                 let offered = error.supported_versions();
-                let other = ProtocolVersion::mutual(&offered, Era::Legacy).or(self.offered);
+                let told = if let Told::Legacy(version) = self.told { Some(version) } else { None };
+                let other = ProtocolVersion::mutual(&offered, Era::Legacy).or(told);
                 if let (Some(version), false) = (other, self.initialize_retried) {
                     self.initialize_retried = true;
                     return self.initialize(Some(version));
@@ -244,10 +296,15 @@ impl Start {
 
     fn initialize_failed(&mut self, met: String) -> Verdict {
         self.attempts.push(Attempt { method: "initialize", met });
-        match (self.choice, self.discover) {
+        match self.asked {
             // An error here does not decide while the other question is out.
-            (EraChoice::Auto, Try::Waiting) => Verdict::Wait,
-            (EraChoice::Auto, Try::NotSent) => self.ask_discover(),
+            Asked::Both => {
+                self.asked = Asked::Discover(Before::Refused);
+                Verdict::Wait
+            }
+            Asked::Initialize(Before::NotAsked) if self.choice == EraChoice::Auto => {
+                self.ask_discover()
+            }
             _ => self.give_up(),
         }
     }
@@ -256,25 +313,31 @@ impl Start {
     pub(crate) fn lost(&mut self, mut error: TransportError) -> Verdict {
         let died = matches!(error, TransportError::Exited { .. });
         if let TransportError::Exited { unanswered, .. } = &mut error {
-            *unanswered = match (self.discover, self.initialize) {
-                (_, Try::Waiting) => Some("initialize"),
-                (Try::Waiting, _) => Some("server/discover"),
-                _ => None,
+            *unanswered = match self.asked {
+                Asked::Initialize(_) | Asked::Both => Some("initialize"),
+                Asked::Discover(_) => Some("server/discover"),
+                Asked::Nothing | Asked::All => None,
             };
         }
+        let probed =
+            self.asked.waits_for_discover() || self.asked == Asked::Initialize(Before::Refused);
         // Some legacy servers end at the first message that is not `initialize`, with or without
         // an answer to it. They get one more chance; nobody else gets any.
-        if died && self.may_fall_back() && matches!(self.discover, Try::Waiting | Try::Failed) {
-            let waits = self.discover == Try::Waiting;
+        if died && probed && self.may_fall_back() {
+            let waits = self.asked.waits_for_discover();
             let method = if waits { "server/discover" } else { "initialize" };
             self.attempts.push(Attempt { method, met: error.to_string() });
-            self.discover = Try::Deadly;
-            self.initialize = Try::NotSent;
+            self.asked = Asked::Initialize(Before::Deadly);
             self.held.clear();
             self.held_bytes = 0;
             return Verdict::Relaunch;
         }
         Verdict::Fail(ErrorKind::Transport(error))
+    }
+
+    /// The successor of a process that died of the probe is there.
+    pub(crate) fn greet(&mut self) -> Verdict {
+        self.initialize(None)
     }
 
     /// What was tried before in vain, for the text of an error.
@@ -284,6 +347,7 @@ impl Start {
     }
 
     fn give_up(&mut self) -> Verdict {
+        self.asked = Asked::All;
         self.note_unbuilt_attempts();
         let attempts = std::mem::take(&mut self.attempts);
         let forced = match self.choice {

@@ -212,6 +212,26 @@ pub enum Question {
     /// The server wants nothing but time before it answers; asked when the host has registered
     /// [`Hearing::Wait`]. The pause goes on meanwhile.
     Wait(Box<WaitRequest>),
+    /// What was stored under this key, in this process or an earlier one. Asked once, before the
+    /// first start, when the host has registered [`Hearing::Load`]; what is bad, old or another
+    /// server's is ignored.
+    Load {
+        /// The key.
+        key: String,
+    },
+    /// Store a value under a key, in the place of an older one; asked when the host has registered
+    /// [`Hearing::Save`].
+    Save(Stored),
+}
+
+/// A value to store, and its key. What it holds is the client's matter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Stored {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
 }
 
 /// A server wants nothing but time before it answers a call (specification: basic/patterns/mrtr).
@@ -255,6 +275,8 @@ impl Question {
             Question::Elicit(_) => "elicitation",
             Question::Sample(_) => "sampling",
             Question::Wait(_) => "how to wait",
+            Question::Load { .. } => "what is stored",
+            Question::Save(_) => "what is to be stored",
         }
     }
 }
@@ -272,6 +294,10 @@ pub enum Answer {
     Sample(Value),
     /// For [`Question::Wait`].
     Wait(WaitAnswer),
+    /// For [`Question::Load`]: the value, if there is one.
+    Loaded(Option<String>),
+    /// For [`Question::Save`].
+    Saved,
     /// The host could not answer. Its reasons never reach the server.
     Failed,
 }
@@ -291,6 +317,19 @@ pub enum Setting {
     Roots(Vec<Root>),
 }
 
+impl Setting {
+    /// Checks what cannot work.
+    ///
+    /// # Errors
+    /// When the metadata has a key that the specification does not allow.
+    pub fn check(&self) -> Result<(), crate::ApiMisuse> {
+        match self {
+            Setting::Hear(_) | Setting::Roots(_) => Ok(()),
+            Setting::Meta(meta) => crate::meta::check_keys(meta),
+        }
+    }
+}
+
 /// What a host may register callbacks for. It decides which capabilities are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -308,6 +347,10 @@ pub enum Hearing {
     SamplingTools,
     /// [`Question::Wait`].
     Wait,
+    /// [`Question::Load`].
+    Load,
+    /// [`Question::Save`].
+    Save,
 }
 
 impl Hearing {
@@ -316,7 +359,7 @@ impl Hearing {
         match self {
             Hearing::Elicitation | Hearing::UrlElicitation => true,
             Hearing::Sampling | Hearing::SamplingTools => true,
-            Hearing::RequestMeta | Hearing::Wait => false,
+            Hearing::RequestMeta | Hearing::Wait | Hearing::Load | Hearing::Save => false,
         }
     }
 }

@@ -171,7 +171,8 @@ fn masked_answer(answer: &Answer, secrets: &Secrets) -> Answer {
             meta.values_mut().for_each(|value| secrets.mask_value(value));
         }
         Answer::Elicit(value) | Answer::Sample(value) => secrets.mask_value(value),
-        Answer::Wait(_) | Answer::Failed => {}
+        Answer::Loaded(Some(value)) => *value = secrets.masked(value),
+        Answer::Loaded(None) | Answer::Saved | Answer::Wait(_) | Answer::Failed => {}
     }
     answer
 }

@@ -78,6 +78,8 @@ fn question(question: &Question, secrets: &Secrets) -> Value {
             "delay": request.delay,
             "result": raw(&request.result, secrets),
         }),
+        Question::Load { key } => json!({ "load": key }),
+        Question::Save(stored) => json!({ "save": stored }),
     }
 }
 

@@ -98,12 +98,12 @@ fn scene_7_a_call_cancelled_while_its_question_is_on_the_screen() {
     let call = bench.begin(tool("echo", json!({})));
     let asked = outputs(&mut bench);
     assert_eq!(asked.len(), 1, "{asked:?}");
-    assert!(asked[0].contains("question#1"), "{asked:?}");
+    assert!(asked[0].contains("question#2"), "{asked:?}");
     bench.advance(seconds(3.0));
     bench.cancel(&call);
     let ended = outputs(&mut bench);
     assert_eq!(ended.len(), 2, "no notification: the server knows of nothing. {ended:?}");
-    assert!(ended[0].contains("withdraw") && ended[0].contains("question#1"), "{ended:?}");
+    assert!(ended[0].contains("withdraw") && ended[0].contains("question#2"), "{ended:?}");
     assert!(ended[1].starts_with("call#2 failed: NotSent: "), "{ended:?}");
     let (id, ..) = bench.question();
     bench.input(Input::Answer(id, Answer::RequestMeta(Map::new())));

@@ -16,6 +16,7 @@ mod hostile;
 mod journals;
 mod limits;
 mod linear;
+mod memory;
 mod progress;
 mod redirects;
 mod requests;

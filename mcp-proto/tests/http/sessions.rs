@@ -133,7 +133,7 @@ fn a_disconnect_ends_the_session_before_the_next_begins() {
     let list = bench.begin(ListTools);
     bench.quiet();
     bench.accepts(&delete);
-    bench.speak_legacy("2025-11-25", Some("session-2"));
+    bench.greet("2025-11-25", Some("session-2"));
     let post = bench.expect("tools/list");
     assert_eq!(session(&post), Some("session-2"));
     lists(&mut bench, &list, &post);

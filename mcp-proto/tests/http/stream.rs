@@ -120,8 +120,6 @@ fn what_was_not_declared_is_refused() {
     let delete = bench.next_post();
     bench.accepts(&delete);
     bench.begin(Connect);
-    let probe = bench.expect("server/discover");
-    bench.says(&probe, 404, "");
     let initialize = bench.expect("initialize");
     let declared = json!({ "roots": { "listChanged": true }, "elicitation": {} });
     assert_eq!(initialize.params()["capabilities"], declared);

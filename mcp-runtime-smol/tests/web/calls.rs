@@ -1,7 +1,10 @@
 //! Conversations, whole.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 
+use futures_lite::future::yield_now;
 use serde_json::json;
 
 use super::server::{Era, Kind, Web};
@@ -70,4 +73,38 @@ fn many_calls_at_once_are_answered_and_their_connections_used_again() {
         }
         assert!(web.connections() <= 64 + 16, "{}", web.connections());
     });
+}
+
+/// M-ERA-22: what one client has learnt of a server the next one need not find out.
+#[test]
+fn what_was_learnt_is_stored_with_the_host() {
+    let (tell, told) = channel();
+    let web = Web::start(move |mut line| {
+        while let Some(request) = line.request() {
+            let _ = tell.send(String::from(request.method()));
+            line.answer(&request, Era::Legacy, Kind::Json);
+        }
+    });
+    let shelf = Arc::new(Mutex::new(BTreeMap::new()));
+    for probes in [1, 0] {
+        let (load, save) = (Arc::clone(&shelf), Arc::clone(&shelf));
+        block_on(async {
+            let builder = Client::builder().on_load(move |key| {
+                let found = load.lock().unwrap().get(&key).cloned();
+                async { Ok(found) }
+            });
+            let builder = builder.on_save(move |stored| {
+                save.lock().unwrap().insert(stored.key, stored.value);
+                async { Ok(()) }
+            });
+            let client = builder.connect(web.url()).await.unwrap();
+            assert_eq!(echo(&client, "hi").await.unwrap(), "hi");
+            while shelf.lock().unwrap().is_empty() {
+                yield_now().await;
+            }
+            client.close().await;
+        });
+        let asked = told.try_iter().filter(|method| method == "server/discover").count();
+        assert_eq!(asked, probes);
+    }
 }

@@ -11,7 +11,7 @@ use mcp_proto::{
     ExitStatus, Input, IoFailure, Item, Mailbox, Now, Operation, Output, Owner, ProcessId,
     Question, QuestionId, Reply, Source, StdioInput, StdioOutput, TimerReason, Transport,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::peer::Sent;
 use super::split::Split;
@@ -35,6 +35,9 @@ pub(crate) struct Bench {
     pub(crate) events: Vec<Event>,
     pub(crate) items: Vec<(CallId, Item)>,
     pub(crate) asked: VecDeque<(QuestionId, Owner, Question)>,
+    /// Whether the host adds nothing to the first questions, and those that wait for that.
+    pub(crate) says_little: bool,
+    openings: Vec<QuestionId>,
     journal: Vec<u8>,
     ended: bool,
 }
@@ -100,6 +103,8 @@ impl Bench {
             events: Vec::new(),
             items: Vec::new(),
             asked: VecDeque::new(),
+            says_little: true,
+            openings: Vec::new(),
             journal: Vec::new(),
             ended: false,
         }
@@ -269,6 +274,10 @@ impl Bench {
     /// Drains, and lets the server read what it was written.
     pub(crate) fn settle(&mut self) {
         self.drain();
+        while let Some(id) = self.openings.pop() {
+            self.watch.answered(id);
+            self.handle(Input::Answer(id, Answer::RequestMeta(Map::new())));
+        }
         if self.reads && self.watch.runs() && self.watch.queued() > 0 {
             let total = self.watch.queued();
             self.handle(Input::Stdio(self.process(), StdioInput::Written(total)));
@@ -308,6 +317,11 @@ impl Bench {
                 self.done.insert(id, done);
             }
             Output::Item(Mailbox::Call(id), item) => self.items.push((id, *item)),
+            Output::Ask(id, Owner::Connection, Question::RequestMeta { .. })
+                if self.says_little =>
+            {
+                self.openings.push(id);
+            }
             Output::Ask(id, owner, question) => self.asked.push_back((id, owner, question)),
             Output::Event(event) => self.events.push(event),
             _ => {}

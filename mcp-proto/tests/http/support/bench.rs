@@ -11,7 +11,7 @@ use mcp_proto::{
     HttpConfig, HttpFailure, HttpFailureKind, HttpInput, HttpOutput, Input, Item, Mailbox, Now,
     Operation, Output, Owner, Question, QuestionId, Reply, Sent, TimerReason, Transport, journal,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::posted::Posted;
 use super::split::Split;
@@ -37,6 +37,9 @@ pub(crate) struct Bench {
     pub(crate) events: Vec<Event>,
     pub(crate) items: Vec<(CallId, Item)>,
     pub(crate) asked: VecDeque<(QuestionId, Owner, Question)>,
+    /// Whether the host adds nothing to the first questions, and those that wait for that.
+    pub(crate) says_little: bool,
+    openings: Vec<QuestionId>,
     /// Whether the journal was taken and replayed.
     pub(crate) replayed: bool,
 }
@@ -93,6 +96,8 @@ impl Bench {
             events: Vec::new(),
             items: Vec::new(),
             asked: VecDeque::new(),
+            says_little: true,
+            openings: Vec::new(),
             replayed: false,
         }
     }
@@ -287,6 +292,10 @@ impl Bench {
 
     fn settle(&mut self) {
         self.drain();
+        while let Some(id) = self.openings.pop() {
+            self.watch.answered(id);
+            self.handle(Input::Answer(id, Answer::RequestMeta(Map::new())));
+        }
         if self.lets_go {
             self.let_go();
         }
@@ -325,6 +334,11 @@ impl Bench {
                 self.done.insert(id, done);
             }
             Output::Item(Mailbox::Call(id), item) => self.items.push((id, *item)),
+            Output::Ask(id, Owner::Connection, Question::RequestMeta { .. })
+                if self.says_little =>
+            {
+                self.openings.push(id);
+            }
             Output::Ask(id, owner, question) => self.asked.push_back((id, owner, question)),
             Output::Event(event) => self.events.push(event),
             _ => {}
