@@ -116,6 +116,8 @@ impl World {
                     Question::Elicit(_) => Asked::Elicitation,
                     Question::Sample(_) => Asked::Sampling,
                     Question::Wait(_) => Asked::Wait,
+                    // These hosts store nothing, so that nobody asks them.
+                    Question::Load { .. } | Question::Save(_) => Asked::Meta,
                 };
                 self.performer.asked.insert(id, asked);
             }
