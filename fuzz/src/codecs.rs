@@ -9,7 +9,7 @@ use mcp_proto::wire::lines::{Line, LineDecoder};
 use mcp_proto::wire::sse::{SseData, SseDecoder};
 use serde_json::Value;
 
-use super::http1_support::oracle::difference;
+use super::http1_oracle::difference;
 use super::http1_support::{in_pieces as answer_in_pieces, whole};
 
 /// A bound, pieces of bytes, and all of them.

@@ -5,6 +5,8 @@
 
 mod codecs;
 mod connection;
+#[path = "../../mcp-proto/tests/http1_oracle/mod.rs"]
+mod http1_oracle;
 #[path = "../../mcp-proto/tests/http1_support/mod.rs"]
 mod http1_support;
 

@@ -1,12 +1,13 @@
 //! Decodes a corpus of answers with `http1` and with `ureq-proto`, and knows every difference.
 
 mod http1_corpus;
+mod http1_oracle;
 mod http1_support;
 
 use std::collections::BTreeMap;
 
 use http1_corpus::case;
-use http1_support::oracle::{difference, ours};
+use http1_oracle::{difference, ours};
 
 /// How many answers are compared.
 const CASES: u64 = 40_000;

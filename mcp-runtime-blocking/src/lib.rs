@@ -22,6 +22,8 @@
 //! [`Client::begin`] makes a call that nobody has to wait in. A host with an event loop of its own
 //! gets along without any thread of the client's: [`ClientBuilder::on_wake`] and [`Client::pump`].
 //!
+//! The [`guide`] has a short example for each thing that a client does.
+//!
 //! A server may ask in turn, for something that the user knows or that the host's model says. What
 //! answers it is registered before the connection is made: [`ClientBuilder::on_elicitation`],
 //! [`ClientBuilder::on_url_elicitation`], [`ClientBuilder::on_sampling`]. What has no handler is not
@@ -33,6 +35,7 @@
 mod builder;
 mod callbacks;
 mod client;
+pub mod guide;
 mod http;
 mod pending;
 mod pipes;

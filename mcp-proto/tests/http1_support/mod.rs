@@ -1,8 +1,6 @@
 //! Drives the decoder of answers.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-pub(crate) mod oracle;
-
 use mcp_proto::http1::{Exchange, Head, Headers, Part, Request, ResponseError};
 
 /// What came of the bytes of an answer and the end of the stream.

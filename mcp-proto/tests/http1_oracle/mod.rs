@@ -89,7 +89,7 @@ fn theirs(method: &str, bytes: &[u8]) -> Result<Theirs, ureq_proto::Error> {
 }
 
 pub(crate) fn ours(method: &str, bytes: &[u8]) -> Result<Complete, Fault> {
-    let answer = super::whole(method, bytes);
+    let answer = super::http1_support::whole(method, bytes);
     let keeps_alive = answer.end.map_err(|error| error.fault)?;
     let head = answer.head.expect("a complete answer has a head");
     let headers = head.headers.iter();
