@@ -164,6 +164,8 @@ impl Connection {
             self.set_state(ConnectionState::Starting);
             self.set_timer(TimerReason::Start, self.config.start_timeout);
             self.timers.clear(TimerReason::Stream);
+            let stopped = self.link.listen_no_more();
+            self.take_up(stopped);
             self.event(Event::SessionReplaced);
             self.follow(verdict);
         }

@@ -311,6 +311,14 @@ impl Link {
         }
     }
 
+    /// What it says by itself is of a session that is over.
+    pub(crate) fn listen_no_more(&mut self) -> Option<Happening> {
+        match self {
+            Link::Stdio(_) => None,
+            Link::Http(http) => http.stop_stream(),
+        }
+    }
+
     /// The pause after which it is listened to again is over.
     pub(crate) fn listen_again(&mut self) -> Vec<Happening> {
         match self {

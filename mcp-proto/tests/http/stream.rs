@@ -331,6 +331,31 @@ fn a_new_session_has_a_stream_of_its_own() {
     }
 }
 
+/// M-SESS-07, M-SESS-08: it ends with its session at once, although the host is asked first what the
+/// next `initialize` is to carry; nothing is left that would open it again.
+#[test]
+fn it_ends_before_the_host_is_asked_about_the_new_session() {
+    let (mut bench, get) = opened();
+    bench.says_little = false;
+    bench.input(Input::Set(Setting::Hear(Hearing::RequestMeta)));
+    let call = bench.begin(ListTools);
+    let (id, ..) = bench.question();
+    bench.reply(id, Answer::RequestMeta(serde_json::Map::new()));
+    let post = bench.expect("tools/list");
+    bench.says(&post, 404, "");
+    let (id, ..) = bench.question();
+    assert!(!bench.watch.is_open(get.exchange), "the next handshake waits for the host");
+    let deadline = bench.connection.poll_timeout().unwrap();
+    assert_eq!(deadline.reason, TimerReason::Call(call.id()));
+    bench.reply(id, Answer::RequestMeta(serde_json::Map::new()));
+    let initialize = bench.expect("initialize");
+    bench.welcome(&initialize, "2025-06-18", Some("session-2"));
+    let notification = bench.expect(INITIALIZED);
+    bench.accepts(&notification);
+    got(&mut bench);
+    bench.cancel(&call);
+}
+
 /// M-SESS-08, M-UNTR-08: a redirect within the origin is followed, and the stream it leads to is the
 /// one that goes on.
 #[test]

@@ -108,7 +108,7 @@ impl Http {
     }
 
     /// Nothing that comes on it is wanted any more.
-    pub(super) fn stop_stream(&mut self) -> Option<Happening> {
+    pub(crate) fn stop_stream(&mut self) -> Option<Happening> {
         let Stream::On(id, _) = std::mem::take(&mut self.stream) else { return None };
         let exchange = self.exchanges.get_mut(&id).filter(|exchange| !exchange.is_over())?;
         exchange.phase = Phase::Over;
