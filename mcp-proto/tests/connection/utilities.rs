@@ -117,7 +117,7 @@ fn the_level_is_set_as_the_era_has_it() {
     });
 }
 
-/// M-LOG-02: a call's own metadata wins.
+/// M-LOG-02, M-ERA-11: the level goes along as metadata, and a call's own wins.
 #[test]
 fn a_call_may_have_a_level_of_its_own() {
     let key = "io.modelcontextprotocol/logLevel";
