@@ -146,7 +146,7 @@ impl CallState {
     /// Whether the server waits for what it has asked for.
     pub(super) fn is_asked(&self) -> bool {
         let asks = match &self.step {
-            Step::Asking { .. } | Step::Waiting => true,
+            Step::Asking { .. } | Step::Waiting | Step::Meta => true,
             Step::Pausing(reason) => *reason == ResendReason::InputRequired,
             _ => false,
         };

@@ -226,7 +226,7 @@ impl Connection {
         let served = wanted.settle(answer).map_err(|unanswered| match unanswered {
             Unanswered::Failed => fixed(INTERNAL_ERROR),
             Unanswered::Misfit(why) => {
-                let question = wanted.question().name();
+                let question = wanted.name();
                 self.event(Event::AnswerDropped { question, why });
                 fixed(INTERNAL_ERROR)
             }

@@ -186,7 +186,7 @@ impl Connection {
                 }
             }
             Err(unanswered) => {
-                let question = wanted.question().name();
+                let question = wanted.name();
                 if let Unanswered::Misfit(why) = &unanswered {
                     self.event(Event::AnswerDropped { question, why: why.clone() });
                 }

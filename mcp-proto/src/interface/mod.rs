@@ -266,14 +266,17 @@ pub enum WaitAnswer {
     Cancel,
 }
 
+pub(crate) const ELICITATION: &str = "elicitation";
+pub(crate) const SAMPLING: &str = "sampling";
+
 impl Question {
     /// What is asked for, in a word or two.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Question::RequestMeta { .. } => "request metadata",
-            Question::Elicit(_) => "elicitation",
-            Question::Sample(_) => "sampling",
+            Question::Elicit(_) => ELICITATION,
+            Question::Sample(_) => SAMPLING,
             Question::Wait(_) => "how to wait",
             Question::Load { .. } => "what is stored",
             Question::Save(_) => "what is to be stored",

@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 
 use serde_json::Value;
 
-use crate::interface::{Answer, Hearing, Question};
+use crate::interface::{Answer, ELICITATION, Hearing, Question, SAMPLING};
 use crate::model::{ElicitMode, ElicitRequest, SamplingRequest};
 use crate::{Era, Raw};
 
@@ -79,6 +79,14 @@ impl Wanted {
         match self {
             Wanted::Elicit(request) => Question::Elicit(request.clone()),
             Wanted::Sample(request) => Question::Sample(request.clone()),
+        }
+    }
+
+    /// What is asked for, as [`Question::name`] says it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Wanted::Elicit(_) => ELICITATION,
+            Wanted::Sample(_) => SAMPLING,
         }
     }
 

@@ -517,6 +517,33 @@ fn a_cancelled_call_takes_its_questions_back() {
     bench.quiet();
 }
 
+/// M-MRTR-11: while the host is asked for the metadata of the request that is to bring the input,
+/// nothing is out either.
+#[test]
+fn nothing_is_out_while_metadata_for_the_next_round_is_computed() {
+    let mut config = able();
+    config.hears.push(Hearing::RequestMeta);
+    let mut bench = Bench::modern(config);
+    let metadata = |bench: &mut Bench| {
+        let (id, _, question) = bench.question();
+        assert!(matches!(question, Question::RequestMeta { .. }), "{question:?}");
+        bench.reply(id, Answer::RequestMeta(Map::new()));
+    };
+    let call = bench.begin(tool("x", json!({})));
+    metadata(&mut bench);
+    let sent = bench.expect("tools/call");
+    bench.result(&sent, asks(&json!({ "a": form("a?") }), Some("S")));
+    let (id, _) = question(&mut bench, Owner::Call(call.id()));
+    bench.reply(id, accept("typed"));
+    bench.cancel(&call);
+    let error = bench.error(&call);
+    assert_eq!(error.outcome(), Outcome::NotRun);
+    let from = error.continuation().unwrap();
+    assert!(from.is_resumable());
+    assert_eq!(from.answers().len(), 1);
+    bench.quiet();
+}
+
 /// M-MRTR-11: the state is the server's to understand, so the next process of the same server gets
 /// what a user has typed for the last one.
 #[test]
