@@ -8,10 +8,12 @@ mod calls;
 #[cfg(feature = "testing")]
 mod census;
 mod closing;
+mod dispatch;
 mod end;
 mod mailbox;
 mod memory;
 mod peer;
+mod phase;
 mod question;
 mod request;
 mod retry;
@@ -31,23 +33,19 @@ use serde_json::{Map, Value};
 use self::calls::Calls;
 use self::memory::Memory;
 use self::peer::Served;
+use self::phase::{Asked, Greeting, Opening, Phase, Ready, Skipped, Waiter};
 use self::timer::Timers;
-use crate::era::{Held, Start};
 use crate::error::{CloseReason, Outcome};
-use crate::interface::{
-    CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Owner, Setting, Source,
-    StdioInput,
-};
+use crate::interface::{CallOptions, ConnectionState, Hearing, Input, Output, Setting, Source};
 use crate::journal::Recorder;
 use crate::model::{Root, ServerInfo};
 use crate::op::{Call, ErasedCall, Operation};
-use crate::question::Wanted;
 use crate::transport::http::Http;
 use crate::transport::stdio::Stdio;
-use crate::transport::{Failure, Happening, Link, Outgoing};
+use crate::transport::{Link, Outgoing};
 use crate::{
-    ApiMisuse, CallId, ConnectionConfig, Deadline, EXIT_WAIT, Era, Error, ErrorKind, Event,
-    ExchangeId, Now, ProcessId, ProtocolVersion, QuestionId, Raw, TimerReason, Transport,
+    ApiMisuse, CallId, ConnectionConfig, Deadline, Era, Error, ErrorKind, Event, Now, QuestionId,
+    Raw, TimerReason, Transport,
 };
 
 /// The client side of one server.
@@ -91,102 +89,6 @@ pub struct Connection {
     relaunch_due: bool,
     recorder: Option<Recorder>,
     now: Now,
-}
-
-/// How far the connection is.
-#[derive(Debug)]
-enum Phase {
-    /// Nothing runs, or what ran is being closed. A call begins the next start once that is over.
-    Idle,
-    Starting(Start),
-    /// A legacy server has forgotten the session, and a new one is begun. Calls may be out.
-    Renewing(Start),
-    /// The era is decided, and what a legacy server is to be told first is on its way.
-    Greeting(Greeting),
-    Ready(Ready),
-    Closed(CloseReason),
-}
-
-/// `notifications/initialized` is on its way.
-#[derive(Debug)]
-struct Greeting {
-    ready: Ready,
-    /// What the server asked before; it is still to be answered.
-    held: VecDeque<Held>,
-    /// It was sent a second time.
-    again: bool,
-}
-
-#[derive(Debug)]
-struct Ready {
-    info: Arc<ServerInfo>,
-    /// What goes into the `_meta` of every request: empty for legacy servers.
-    protocol_meta: String,
-    /// What was declared in `initialize`. A legacy server must not ask for anything else.
-    declared: Vec<Hearing>,
-}
-
-impl Phase {
-    /// The start that is under way, of whatever.
-    fn start(&mut self) -> Option<&mut Start> {
-        match self {
-            Phase::Starting(start) | Phase::Renewing(start) => Some(start),
-            _ => None,
-        }
-    }
-
-    fn starts(&self) -> bool {
-        matches!(self, Phase::Starting(_) | Phase::Renewing(_))
-    }
-
-    /// What was agreed on with the server, once that is known.
-    fn agreed(&self) -> Option<&Ready> {
-        match self {
-            Phase::Greeting(Greeting { ready, .. }) | Phase::Ready(ready) => Some(ready),
-            _ => None,
-        }
-    }
-}
-
-/// Who waits for the answer to a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiter {
-    Discover,
-    Initialize,
-    Call(CallId),
-}
-
-/// A question of the start's to the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
-    Discover,
-    Initialize(ProtocolVersion),
-}
-
-/// An open question to the host.
-#[derive(Debug)]
-enum Asked {
-    /// The metadata for the next request of this call.
-    Meta(CallId),
-    /// The metadata for this question of the start's.
-    Start(Opening),
-    /// What is stored of the server.
-    Load,
-    /// To store something. It outlives a rest.
-    Save,
-    /// A request of the server's, to be answered under this id.
-    Server { id: Raw, owner: Owner, wanted: Wanted },
-    /// What the server wants before it answers this call, under this key.
-    Input { call: CallId, key: String, wanted: Wanted },
-    /// How this call is to wait for its server.
-    Wait(CallId),
-}
-
-/// Lines that were no messages, for the text of a later timeout.
-#[derive(Debug, Default)]
-struct Skipped {
-    count: u64,
-    last: Option<crate::SkipReason>,
 }
 
 fn link(config: &ConnectionConfig, transport: &Transport) -> Link {
@@ -370,135 +272,6 @@ impl Connection {
     /// The bytes of the journal that were recorded since the last time.
     pub fn take_journal(&mut self) -> Vec<u8> {
         self.recorder.as_mut().map(Recorder::take).unwrap_or_default()
-    }
-
-    // Dispatch
-
-    fn on_timers(&mut self) {
-        let early = Duration::from_nanos(u64::from(self.config.doctored(13)));
-        while let Some(reason) = self.timers.pop(self.now.mono.saturating_sub(early)) {
-            match reason {
-                TimerReason::Output => {}
-                TimerReason::Discover => self.on_discover_timeout(),
-                TimerReason::Load => self.on_loaded(None),
-                TimerReason::Start => self.on_start_timeout(),
-                TimerReason::StartRetry => self.on_start_retry(),
-                TimerReason::Call(id) => self.on_call_timeout(id),
-                TimerReason::Retry(id) => self.on_retry(id),
-                TimerReason::Exit => {
-                    let happened = self.link.exit_awaited();
-                    self.take_up(happened);
-                }
-                TimerReason::Grace => {
-                    let happened = self.link.grace_over();
-                    self.take_up(happened);
-                }
-                TimerReason::Exchange(id) => {
-                    let happened = self.link.overdue(id);
-                    self.take_up(happened);
-                }
-                TimerReason::Stream => {
-                    let happened = self.link.listen_again();
-                    self.take_up(happened);
-                }
-            }
-        }
-    }
-
-    fn on_stdio(&mut self, id: ProcessId, input: StdioInput<'_>) {
-        if let StdioInput::Stdout(mut bytes) = input {
-            while let Link::Stdio(stdio) = &mut self.link
-                && let Some(line) = stdio.line(id, &mut bytes)
-            {
-                self.take_up([Happening::from(line)]);
-                if self.config.doctored(8) {
-                    break;
-                }
-            }
-        } else if let Link::Stdio(stdio) = &mut self.link {
-            let happened = stdio.handle(id, &input);
-            self.take_up(happened);
-        }
-    }
-
-    fn on_http(&mut self, id: ExchangeId, input: HttpInput<'_>) {
-        if let HttpInput::Body(mut bytes) = input {
-            let comes = if let Link::Http(http) = &self.link { http.comes(id) } else { None };
-            self.take_up(comes);
-            while let Link::Http(http) = &mut self.link
-                && let Some(happened) = http.read(id, &mut bytes)
-            {
-                self.take_up(happened);
-            }
-        } else if let Link::Http(http) = &mut self.link {
-            let happened = http.handle(id, input);
-            self.take_up(happened);
-        }
-    }
-
-    fn take_up(&mut self, happened: impl IntoIterator<Item = Happening>) {
-        for happening in happened {
-            match happening {
-                Happening::Text(text, from) => self.on_text(text, from),
-                Happening::Bad { why, bytes, answers } => self.on_bad(why, bytes, answers),
-                Happening::Event(event) => self.event(event),
-                Happening::Do(id, output) => self.outputs.push_back(Output::Stdio(id, output)),
-                Happening::Http(id, owner, output) => {
-                    self.outputs.push_back(Output::Http(id, owner, output));
-                }
-                Happening::Resent(request, reason) => {
-                    if let Some(Waiter::Call(id)) = self.requests.get(&request) {
-                        self.outputs.push_back(Output::Resend(*id, reason));
-                    }
-                }
-                Happening::Failed(request, failure) => self.on_failure(request, failure),
-                Happening::Delivered(outcome) => self.on_delivered(outcome),
-                Happening::SessionLost => self.renew_session(),
-                Happening::Await(id, time) => {
-                    let time = time.unwrap_or_else(|| self.call_timeout());
-                    self.set_timer(TimerReason::Exchange(id), time);
-                }
-                Happening::Connects(request, connects) => self.on_connects(request, connects),
-                Happening::AwaitStream(pause) => self.set_timer(TimerReason::Stream, pause),
-                Happening::Ended(id) => self.timers.clear(TimerReason::Exchange(id)),
-                Happening::AwaitExit => self.set_timer(TimerReason::Exit, EXIT_WAIT),
-                Happening::AwaitGrace(time) => self.set_timer(TimerReason::Grace, time),
-                Happening::Lost(error) => self.on_lost(error),
-                Happening::Gone => {
-                    self.timers.clear(TimerReason::Exit);
-                    self.timers.clear(TimerReason::Grace);
-                }
-            }
-        }
-    }
-
-    /// A request will have no answer, although the server can be spoken with.
-    fn on_failure(&mut self, request: u64, failure: Failure) {
-        match self.requests.remove(&request) {
-            Some(Waiter::Call(id)) => self.on_call_failure(id, failure),
-            Some(waiter) => self.on_start_failure(waiter, failure),
-            None => {}
-        }
-    }
-
-    /// Brings what follows from the new state: a start for calls that wait, and the news of a rest.
-    fn settle(&mut self) {
-        self.send_held_answers();
-        if !self.link.at_rest() && !self.config.doctored(14) {
-            return;
-        }
-        if self.owes_state {
-            self.owes_state = false;
-            self.outputs.push_back(Output::Connection(self.state.clone()));
-        }
-        if self.relaunch_due {
-            self.launch_again();
-        } else if matches!(self.phase, Phase::Idle)
-            && self.calls.any_waiting()
-            && !(self.config.doctored(12) && self.known.is_some())
-        {
-            self.launch();
-        }
     }
 
     // Small things
