@@ -4,6 +4,7 @@ pub mod client;
 pub mod conformance;
 pub mod demo;
 pub mod http;
+pub mod journal;
 #[cfg(target_os = "linux")]
 pub mod logs;
 #[cfg(target_os = "linux")]

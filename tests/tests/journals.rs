@@ -1,12 +1,9 @@
 //! Journals that each runtime's client writes: full of marked secrets, none of which is in them, and
 //! they replay.
 
-use std::io::Write;
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
-
 use mcp_proto::journal::{Replayed, replay};
 use mcp_tests::client::{Client, Runtime, Setup};
+use mcp_tests::journal::Kept;
 use mcp_tests::script::{HttpScript, Program, Reply, Script};
 use serde_json::json;
 
@@ -19,59 +16,18 @@ const RUNTIMES: &[Runtime] = &[
     Runtime::TokioMultiThread,
 ];
 
-/// What was written, and whether the writer is gone.
-#[derive(Clone, Default)]
-struct Kept(Arc<(Mutex<State>, Condvar)>);
-
-type State = (Vec<u8>, bool);
-
-struct Writer(Kept);
-
-impl Write for Writer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.0.0.lock().unwrap().0.extend_from_slice(bytes);
-        Ok(bytes.len())
+/// No secret is in a journal, its header warns of what is, and it replays.
+fn check(journal: &Kept, runtime: Runtime) -> Replayed {
+    let text = journal.text();
+    for mark in ["mark-", "marked"] {
+        let line = text.lines().find(|line| line.contains(mark));
+        assert_eq!(line, None, "{runtime:?}");
     }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.0.0.0.lock().unwrap().1 = true;
-        self.0.0.1.notify_all();
-    }
-}
-
-impl Kept {
-    fn writer(&self) -> Writer {
-        Writer(self.clone())
-    }
-
-    /// The whole journal. A client that has failed may still be ending its exchanges.
-    fn text(&self) -> String {
-        let state = self.0.0.lock().unwrap();
-        let limit = Duration::from_secs(60);
-        let waited = self.0.1.wait_timeout_while(state, limit, |(_, gone)| !*gone).unwrap();
-        assert!(!waited.1.timed_out(), "the writer is kept");
-        String::from_utf8(waited.0.0.clone()).unwrap()
-    }
-
-    /// No secret is in it, its header warns of what is, and it replays.
-    fn check(&self, runtime: Runtime) -> Replayed {
-        let text = self.text();
-        for mark in ["mark-", "marked"] {
-            let line = text.lines().find(|line| line.contains(mark));
-            assert_eq!(line, None, "{runtime:?}");
-        }
-        let header = text.lines().next().unwrap();
-        assert!(header.contains("tool arguments and results are readable in this file"));
-        let replayed = replay(&text).unwrap_or_else(|error| panic!("{runtime:?}: {error}"));
-        assert!(!replayed.truncated, "{runtime:?}");
-        replayed
-    }
+    let header = text.lines().next().unwrap();
+    assert!(header.contains("tool arguments and results are readable in this file"));
+    let replayed = replay(&text).unwrap_or_else(|error| panic!("{runtime:?}: {error}"));
+    assert!(!replayed.truncated, "{runtime:?}");
+    replayed
 }
 
 const EVERYTHING: &str = "mark-env-1 mark-token-2 mark-session-3 mark-query-4 mark-user-5 readable";
@@ -112,7 +68,7 @@ fn secrets_of_a_server_over_http_are_not_in_its_journal() {
         }
         client.close();
         drop(client);
-        let replayed = journal.check(runtime);
+        let replayed = check(&journal, runtime);
         assert!(replayed.inputs >= 20 && replayed.outputs >= 20, "{runtime:?}: {replayed:?}");
         let text = journal.text();
         assert!(text.contains("readable") && text.contains("x.test"), "{text}");
@@ -136,7 +92,7 @@ fn credentials_of_a_proxy_are_not_in_the_journal() {
         let error = Client::connect(runtime, "https://server.test/mcp", setup).unwrap_err();
         assert!(!error.to_string().contains("mark-"), "{runtime:?}: {error}");
         // The writer ends with the client, which was never given out: what failed is written.
-        let replayed = journal.check(runtime);
+        let replayed = check(&journal, runtime);
         assert!(journal.text().contains("\"failed\""), "{runtime:?}: {replayed:?}");
     }
 }
@@ -166,7 +122,7 @@ fn secrets_of_a_process_are_not_in_its_journal() {
         assert!(error.contains("cannot use mark-env-1"), "the host may read it: {error}");
         client.close();
         drop(client);
-        journal.check(runtime);
+        check(&journal, runtime);
         assert!(journal.text().contains("MARK-ENV-1"), "names are told");
     }
 }
@@ -185,7 +141,7 @@ fn a_redactor_changes_lines_before_they_are_written() {
         assert_eq!(said.text(), "marked-argument");
         client.close();
         drop(client);
-        journal.check(runtime);
+        check(&journal, runtime);
         assert!(journal.text().contains("***************"));
     }
 }

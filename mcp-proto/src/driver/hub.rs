@@ -259,7 +259,12 @@ impl Hub {
 
     /// Ends the connection for good.
     pub fn close(&self) {
-        self.handle(Input::Close);
+        self.with(|state, now| {
+            // A client that is closed and then dropped says so once, as its journal tells.
+            if !matches!(state.connection.state(), ConnectionState::Closed(_)) {
+                state.hand_in(Input::Close, now);
+            }
+        });
     }
 
     /// The state of the connection.
