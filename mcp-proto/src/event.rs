@@ -43,6 +43,14 @@ pub enum Event {
         /// How long the pause is.
         after: std::time::Duration,
     },
+    /// The stream of this call's answer has ended before the answer. The rest is asked for after a
+    /// pause; the request is not sent again.
+    ResumeScheduled {
+        /// Which call.
+        call: CallId,
+        /// How long the pause is.
+        after: std::time::Duration,
+    },
     /// A line of the server's stdout that is no message was skipped. Its text is not kept.
     LineSkipped {
         /// What is wrong with it.

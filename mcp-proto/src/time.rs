@@ -52,6 +52,8 @@ pub enum TimerReason {
     Call(crate::CallId),
     /// A call waits before its request is sent again.
     Retry(crate::CallId),
+    /// The stream of a call's answer has ended before the answer, and its rest is asked for.
+    Resume(crate::CallId),
     /// After an exit or the end of stdout: how long the other signs of the end are waited for.
     Exit,
     /// A process that is being closed has not gone within its grace period.
@@ -73,6 +75,7 @@ impl fmt::Display for TimerReason {
             TimerReason::StartRetry => f.write_str("start retry"),
             TimerReason::Call(id) => write!(f, "{id}"),
             TimerReason::Retry(id) => write!(f, "retry of {id}"),
+            TimerReason::Resume(id) => write!(f, "resumption of {id}"),
             TimerReason::Exit => f.write_str("exit"),
             TimerReason::Grace => f.write_str("grace"),
             TimerReason::Exchange(id) => write!(f, "{id}"),

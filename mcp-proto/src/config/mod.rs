@@ -60,6 +60,10 @@ pub const STREAM_PAUSE: Duration = Duration::from_secs(1);
 pub const STREAM_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// The shortest of these pauses, whatever the server asks for.
 pub const STREAM_PAUSE_MIN: Duration = Duration::from_millis(100);
+/// The shortest pause before the rest of an answer is asked for, whatever the server asks for.
+pub const RESUME_PAUSE_MIN: Duration = Duration::from_millis(10);
+/// How often in a row asking for the rest of an answer may fail before the call does.
+pub const RESUME_ATTEMPTS: u32 = 5;
 /// How much of a server's stderr is kept for the text of errors, in bytes.
 pub const STDERR_TAIL_BYTES: usize = 4096;
 

@@ -89,6 +89,7 @@ impl Connection {
             TimerReason::Start => !starts && !matches!(self.phase, Phase::Greeting(_)),
             TimerReason::Call(id) => !self.calls.contains(*id),
             TimerReason::Retry(id) => !self.calls.pauses(*id),
+            TimerReason::Resume(id) => !self.link.resumes(*id),
             TimerReason::Exit | TimerReason::Grace => self.link.at_rest(),
             TimerReason::Exchange(id) => !self.link.has_exchange(*id),
             TimerReason::Stream => !matches!(self.phase, Phase::Ready(_)),

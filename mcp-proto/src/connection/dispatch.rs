@@ -32,6 +32,10 @@ impl Connection {
                     let happened = self.link.overdue(id);
                     self.take_up(happened);
                 }
+                TimerReason::Resume(id) => {
+                    let happened = self.link.resume(id);
+                    self.take_up(happened);
+                }
                 TimerReason::Stream => {
                     let happened = self.link.listen_again();
                     self.take_up(happened);
@@ -95,6 +99,7 @@ impl Connection {
                 }
                 Happening::Connects(request, connects) => self.on_connects(request, connects),
                 Happening::AwaitStream(pause) => self.set_timer(TimerReason::Stream, pause),
+                Happening::AwaitResume(call, after) => self.await_resume(call, after),
                 Happening::Ended(id) => self.timers.clear(TimerReason::Exchange(id)),
                 Happening::AwaitExit => self.set_timer(TimerReason::Exit, EXIT_WAIT),
                 Happening::AwaitGrace(time) => self.set_timer(TimerReason::Grace, time),

@@ -1,6 +1,8 @@
 //! What becomes of a call whose request has no answer: the few cases in which it is sent again, and
 //! the error in all others.
 
+use std::time::Duration;
+
 use super::calls::{Pages, Past, Step};
 use super::{Connection, Phase};
 use crate::interface::{Output, ResendReason};
@@ -28,8 +30,9 @@ impl Connection {
                 self.send_again(id, ResendReason::BrokenModernStream);
             }
             Failure::StreamBroken if modern => self.end_call(id, kind),
-            Failure::SessionGone
-                if idempotent && call.spent.resend(ResendReason::NewSession, 1) =>
+            _ if failure.is_lost_session()
+                && idempotent
+                && call.spent.resend(ResendReason::NewSession, 1) =>
             {
                 // Cursors of the old session mean nothing in the new one.
                 call.pages = Pages::default();
@@ -53,7 +56,7 @@ impl Connection {
     fn retry_later(&mut self, id: CallId, kind: ErrorKind) {
         let (most, backoff) = match &self.transport {
             Transport::Http(http) => (http.retries, http.backoff),
-            _ => (0, std::time::Duration::ZERO),
+            _ => (0, Duration::ZERO),
         };
         let Some(call) = self.calls.get_mut(id) else { return };
         let before = call.spent.resends(ResendReason::Retry);
@@ -64,6 +67,18 @@ impl Connection {
         self.calls.advance(id, Step::Pausing(ResendReason::Retry));
         self.set_timer(TimerReason::Retry(id), after);
         self.event(Event::RetryScheduled { call: id, after });
+    }
+
+    /// The rest of an answer is asked for after a pause, or not any more. The request is not sent
+    /// again, and the time of the call goes on.
+    pub(super) fn await_resume(&mut self, call: CallId, after: Option<Duration>) {
+        match after {
+            Some(after) => {
+                self.set_timer(TimerReason::Resume(call), after);
+                self.event(Event::ResumeScheduled { call, after });
+            }
+            None => self.timers.clear(TimerReason::Resume(call)),
+        }
     }
 
     pub(super) fn on_retry(&mut self, id: CallId) {

@@ -180,6 +180,9 @@ pub enum HttpFault {
     /// The event stream ended without the answer.
     #[error("the event stream ended before the answer came")]
     StreamClosed,
+    /// The event stream ended without the answer, and what was asked for the rest of it failed.
+    #[error("the event stream ended before the answer came, and could not be resumed: {0}")]
+    NotResumed(Box<HttpFault>),
     /// A redirect that is not followed.
     #[error(
         "the server redirects (HTTP status {status}) to {to:?}, which is not followed: only 307 \

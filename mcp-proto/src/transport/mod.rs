@@ -18,7 +18,7 @@ use crate::interface::{
 };
 use crate::wire::jsonrpc;
 use crate::wire::lines::Line;
-use crate::{CLOSE_GRACE, Era, Event, ExchangeId, ProcessId, ProtocolVersion, Raw};
+use crate::{CLOSE_GRACE, CallId, Era, Event, ExchangeId, ProcessId, ProtocolVersion, Raw};
 
 /// The way to one server.
 #[derive(Debug)]
@@ -101,6 +101,8 @@ pub(crate) enum Happening {
     Connects(u64, bool),
     /// Open the stream of what the server says by itself again after this pause.
     AwaitStream(Duration),
+    /// Ask for the rest of this call's answer after this pause, or not any more.
+    AwaitResume(CallId, Option<Duration>),
     /// The exchange has ended.
     Ended(ExchangeId),
     /// Wait for the other signs of the end.
@@ -144,6 +146,8 @@ pub(crate) enum Failure {
     Redirect { status: u16, to: String },
     /// The server does not know the session any more.
     SessionGone,
+    /// The event stream ended without the answer, and the rest of it could not be had.
+    NotResumed(Box<Failure>),
 }
 
 impl Failure {
@@ -160,6 +164,15 @@ impl Failure {
             Failure::TooLarge => HttpFault::Unusable(String::from("an answer over the limit")),
             Failure::Redirect { status, to } => HttpFault::Redirect { status, to },
             Failure::SessionGone => HttpFault::SessionGone,
+            Failure::NotResumed(why) => HttpFault::NotResumed(Box::new(why.fault())),
+        }
+    }
+
+    /// Whether the request would be answered in a new session.
+    pub(crate) fn is_lost_session(&self) -> bool {
+        match self {
+            Failure::NotResumed(why) => why.is_lost_session(),
+            _ => matches!(self, Failure::SessionGone),
         }
     }
 
@@ -327,6 +340,14 @@ impl Link {
         }
     }
 
+    /// The pause is over after which the rest of a call's answer is asked for.
+    pub(crate) fn resume(&mut self, call: CallId) -> Vec<Happening> {
+        match self {
+            Link::Stdio(_) => Vec::new(),
+            Link::Http(http) => http.resume_now(call),
+        }
+    }
+
     pub(crate) fn last_words(&self) -> String {
         match self {
             Link::Stdio(stdio) => stdio.last_words(),
@@ -363,6 +384,10 @@ impl Link {
                 (census.exchanges, census.replies, census.buffered) = http.holds();
             }
         }
+    }
+
+    pub(crate) fn resumes(&self, call: CallId) -> bool {
+        matches!(self, Link::Http(http) if http.resumes(call))
     }
 
     pub(crate) fn has_exchange(&self, id: ExchangeId) -> bool {

@@ -20,6 +20,7 @@ mod memory;
 mod progress;
 mod redirects;
 mod requests;
+mod resume;
 mod scenes;
 mod sessions;
 mod splits;

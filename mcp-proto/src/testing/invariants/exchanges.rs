@@ -65,7 +65,9 @@ impl Invariants {
             Method::Post => self.on_post(owner, request),
             Method::Get => {
                 let accepts = header(request, "accept") == Some("text/event-stream");
-                let streams = accepts && request.body.is_empty() && owner == Owner::Stream;
+                let rest = header(request, "last-event-id").is_some();
+                let whose = owner == Owner::Stream || (matches!(owner, Owner::Call(_)) && rest);
+                let streams = accepts && request.body.is_empty() && whose;
                 self.check(streams, Rule::Messages, || format!("{request:?} asks for no stream"));
             }
             Method::Delete => {

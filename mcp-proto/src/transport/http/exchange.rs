@@ -1,6 +1,7 @@
 //! One exchange: what it carries to the server, for whom, and how far it is.
 
 use super::response::Reader;
+use super::resume::Rest;
 use crate::interface::{HttpRequest, Owner};
 
 /// One HTTP exchange.
@@ -16,6 +17,8 @@ pub(super) struct Exchange {
     /// The performer has told that nothing was sent yet.
     pub(super) unsent: bool,
     pub(super) phase: Phase,
+    /// Where the stream of its answer goes on.
+    pub(super) rest: Rest,
 }
 
 /// What an exchange carries to the server.
@@ -23,6 +26,8 @@ pub(super) struct Exchange {
 pub(super) enum Carried {
     /// A request with this JSON-RPC id.
     Request { id: u64, initialize: bool },
+    /// Nothing: it asks for the rest of the answer to the request with this id.
+    Rest { id: u64 },
     /// `notifications/initialized`: calls wait until it was taken.
     Initialized,
     /// Another notification.
@@ -33,6 +38,12 @@ pub(super) enum Carried {
     Stream,
     /// The end of the session.
     Delete,
+}
+
+impl Carried {
+    pub(super) fn is_rest(&self) -> bool {
+        matches!(self, Carried::Rest { .. })
+    }
 }
 
 #[derive(Debug)]
@@ -53,15 +64,29 @@ impl Exchange {
         session: Option<u64>,
     ) -> Self {
         let phase = Phase::Head;
-        Exchange { carries, owner, request, session, redirects: 0, unsent: false, phase }
+        let rest = Rest::default();
+        Exchange { carries, owner, request, session, redirects: 0, unsent: false, phase, rest }
     }
 
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
 
-    /// Whether it carries this request.
+    /// The request whose answer it brings.
+    pub(super) fn request_id(&self) -> Option<u64> {
+        match self.carries {
+            Carried::Request { id, .. } | Carried::Rest { id } => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Whether it brings the answer to this request.
     pub(super) fn asks(&self, request: u64) -> bool {
-        matches!(self.carries, Carried::Request { id, .. } if id == request)
+        self.request_id() == Some(request)
+    }
+
+    /// Whether the server cannot know of what it carries: its connection is still being opened.
+    pub(super) fn is_unsent(&self) -> bool {
+        self.unsent && self.redirects == 0 && matches!(self.carries, Carried::Request { .. })
     }
 }

@@ -3,6 +3,7 @@
 use super::Http;
 use super::exchange::{Carried, Phase};
 use super::response::{self, End, Read, Reader};
+use super::resume::Resuming;
 use crate::ExchangeId;
 use crate::config::ERROR_BODY_WAIT;
 use crate::interface::{HttpFailure, HttpFailureKind, HttpInput, HttpOutput, Sent, StatusCode};
@@ -15,9 +16,11 @@ impl Http {
         let exchange = self.exchanges.get_mut(&id)?;
         let Phase::Body(reader) = &mut exchange.phase else { return None };
         let read = reader.read(bytes);
+        let heard = reader.heard();
         if exchange.carries == Carried::Stream {
-            let heard = reader.heard();
             self.stream_heard(id, heard);
+        } else {
+            exchange.rest.place.hear(heard);
         }
         read.map(|read| self.on_read(id, read))
     }
@@ -76,10 +79,8 @@ impl Http {
 
     fn on_read(&mut self, id: ExchangeId, read: Read) -> Vec<Happening> {
         let Some(exchange) = self.exchanges.get(&id) else { return Vec::new() };
-        let from = match exchange.carries {
-            Carried::Request { id, .. } => Some(Origin { request: id, owner: exchange.owner }),
-            _ => None,
-        };
+        let owner = exchange.owner;
+        let from = exchange.request_id().map(|request| Origin { request, owner });
         match read {
             Read::Message(text) => vec![Happening::Text(text, from)],
             Read::Bad { why, bytes, answers } => {
@@ -118,12 +119,18 @@ impl Http {
 
     /// Tells whoever waits for what the exchange carries that there will be no answer.
     pub(super) fn tell(&mut self, id: ExchangeId, failure: Failure) -> Vec<Happening> {
-        let Some(exchange) = self.exchanges.get(&id) else { return Vec::new() };
+        let Some(exchange) = self.exchanges.get_mut(&id) else { return Vec::new() };
         // Others who notice that it is gone find a new session already, or one that begins.
         let current = self.sessions.number();
         let lost = matches!(failure, Failure::SessionGone) && exchange.session == current;
         let told = match exchange.carries {
-            Carried::Request { id, .. } => Happening::Failed(id, failure),
+            Carried::Request { id: request, .. } | Carried::Rest { id: request } => {
+                let rest = std::mem::take(&mut exchange.rest);
+                let ended = Resuming { request, session: exchange.session, rest };
+                let (owner, rests) = (exchange.owner, exchange.carries.is_rest());
+                let resumed = self.resume(ended, owner, rests, failure);
+                resumed.unwrap_or_else(|failure| Happening::Failed(request, failure))
+            }
             Carried::Initialized => Happening::Delivered(Err(failure)),
             Carried::Stream => return self.stream_fails(id, &failure),
             _ => return Vec::new(),
@@ -155,6 +162,19 @@ impl Http {
                 }
                 let hurry = Happening::Await(id, Some(ERROR_BODY_WAIT));
                 (!status.is_success()).then_some(hurry).into_iter().collect()
+            }
+            Carried::Rest { .. } => {
+                match Reader::new(status, headers, false, self.limits.message) {
+                    Ok(reader) if status.is_success() => {
+                        exchange.phase = Phase::Body(Box::new(reader));
+                        Vec::new()
+                    }
+                    Ok(_) if status.0 == 404 && exchange.session.is_some() => {
+                        self.give_up(id, Failure::SessionGone)
+                    }
+                    Ok(_) => self.give_up(id, Failure::status(status, headers)),
+                    Err(failure) => self.give_up(id, failure),
+                }
             }
             Carried::Stream => self.on_stream_head(id, status, headers),
             // Any success will do, and any body is ignored: deployed servers send all kinds.

@@ -7,9 +7,11 @@
 mod exchange;
 mod incoming;
 mod inflate;
+mod place;
 mod redirect;
 mod request;
 mod response;
+mod resume;
 mod session;
 mod stream;
 
@@ -19,12 +21,13 @@ use std::time::Duration;
 use url::Url;
 
 use self::exchange::{Carried, Exchange, Phase};
+use self::resume::Resuming;
 use self::session::Sessions;
 use self::stream::Stream;
 use super::{Failure, Happening, Outgoing};
 use crate::config::{HttpConfig, STREAM_IDLE};
 use crate::interface::{HttpFailure, HttpFailureKind, HttpOutput, Method, Owner, Sent};
-use crate::{Era, ExchangeId, ProtocolVersion};
+use crate::{CallId, Era, ExchangeId, ProtocolVersion};
 
 pub(crate) use self::incoming::own_answer;
 pub(crate) use self::request::check_header;
@@ -42,6 +45,8 @@ pub(crate) struct Http {
     limits: Limits,
     next: u64,
     exchanges: BTreeMap<ExchangeId, Exchange>,
+    /// The calls whose answers are on their way to another stream.
+    resuming: BTreeMap<CallId, Resuming>,
     sessions: Sessions,
     stream: Stream,
     agreed: Option<(Era, ProtocolVersion)>,
@@ -61,6 +66,7 @@ impl Http {
             limits: Limits { message: max_message },
             next: 0,
             exchanges: BTreeMap::new(),
+            resuming: BTreeMap::new(),
             sessions: Sessions::default(),
             stream: Stream::default(),
             agreed: None,
@@ -147,7 +153,7 @@ impl Http {
         let send = HttpOutput::Send(Box::new(exchange.request.clone()));
         let mut all = vec![Happening::Http(id, exchange.owner, send)];
         match exchange.carries {
-            Carried::Request { .. } | Carried::Delete => {}
+            Carried::Request { .. } | Carried::Rest { .. } | Carried::Delete => {}
             Carried::Stream => {
                 self.stream.moves_to(id);
                 all.push(Happening::Await(id, Some(STREAM_IDLE)));
@@ -170,7 +176,7 @@ impl Http {
 
     /// Whether the server cannot know of the request: its connection is still being opened.
     pub(crate) fn is_unsent(&self, request: u64) -> bool {
-        self.exchanges.values().any(|it| it.asks(request) && it.unsent && it.redirects == 0)
+        self.exchanges.values().any(|it| it.asks(request) && it.is_unsent())
     }
 
     /// Whether the answer of an exchange may be read further. What asks for more than is on its way
@@ -182,8 +188,10 @@ impl Http {
     }
 
     fn finish(&mut self, request: u64, how: HttpOutput) -> Option<Happening> {
-        let (id, exchange) =
-            self.exchanges.iter_mut().find(|(_, it)| it.asks(request) && !it.is_over())?;
+        let mut open = self.exchanges.iter_mut().filter(|(_, it)| !it.is_over());
+        let Some((id, exchange)) = open.find(|(_, it)| it.asks(request)) else {
+            return self.resume_no_more(request);
+        };
         exchange.phase = Phase::Over;
         Some(Happening::Http(*id, exchange.owner, how))
     }
@@ -234,7 +242,7 @@ impl Http {
         match (&exchange.carries, &exchange.phase) {
             (_, Phase::Over) => Vec::new(),
             // The body of an error answer does not end: what has come of it counts.
-            (Carried::Request { .. }, _) => self.enough(id),
+            (Carried::Request { .. } | Carried::Rest { .. }, _) => self.enough(id),
             _ => {
                 let words = "it took too long";
                 let failure = HttpFailure::new(HttpFailureKind::Aborted, Sent::Some, false, words);
@@ -261,5 +269,10 @@ impl Http {
     #[cfg(feature = "testing")]
     pub(crate) fn has(&self, id: ExchangeId) -> bool {
         self.exchanges.contains_key(&id)
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn resumes(&self, call: CallId) -> bool {
+        self.resuming.contains_key(&call)
     }
 }

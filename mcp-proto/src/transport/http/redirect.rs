@@ -30,6 +30,7 @@ impl Http {
         let request = HttpRequest { url, ..exchange.request.clone() };
         let mut next = Exchange::new(carries.clone(), owner, request, exchange.session);
         next.redirects = exchange.redirects + 1;
+        next.rest = std::mem::take(&mut exchange.rest);
         exchange.phase = Phase::Over;
         let mut all = vec![Happening::Http(id, owner, HttpOutput::Release)];
         if let Carried::Request { id, .. } = carries {

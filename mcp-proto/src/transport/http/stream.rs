@@ -5,14 +5,12 @@
 //! opened while somebody can hear what comes on it, and again after each end, from where it broke
 //! off. The pauses are the server's (`retry:`), or a second; they grow as long as nothing comes.
 
-use std::time::Duration;
-
+use super::Http;
 use super::exchange::{Carried, Exchange, Phase};
+use super::place::Place;
 use super::response::{Heard, Reader};
-use super::{Http, request};
-use crate::config::{STREAM_IDLE, STREAM_PAUSE, STREAM_PAUSE_MAX, STREAM_PAUSE_MIN};
-use crate::era::backoff;
-use crate::interface::{HttpOutput, Method, Owner, StatusCode};
+use crate::config::{STREAM_IDLE, STREAM_PAUSE_MIN};
+use crate::interface::{HttpOutput, Owner, StatusCode};
 use crate::transport::{Failure, Happening};
 use crate::{Era, Event, ExchangeId};
 
@@ -25,35 +23,6 @@ pub(super) enum Stream {
     On(ExchangeId, Place),
     /// It is opened again after a pause.
     Pausing(Place),
-}
-
-/// Where it goes on, and when.
-#[derive(Debug, Default)]
-pub(super) struct Place {
-    /// The id of the last event that had one.
-    last: Option<String>,
-    retry: Option<Duration>,
-    /// How often in a row it ended without having brought anything.
-    fruitless: u32,
-}
-
-impl Place {
-    fn hear(&mut self, heard: Heard) {
-        if let Some(id) = heard.id {
-            self.fruitless = 0;
-            self.last = Some(id).filter(|id| !id.is_empty());
-        }
-        if heard.message {
-            self.fruitless = 0;
-        }
-        self.retry = heard.retry.or(self.retry);
-    }
-
-    /// How long to wait before it is opened again. A server that asks for no pause gets one.
-    fn pause(&self) -> Duration {
-        let first = self.retry.unwrap_or(STREAM_PAUSE).max(STREAM_PAUSE_MIN);
-        backoff(first, self.fruitless).min(first.max(STREAM_PAUSE_MAX))
-    }
 }
 
 impl Stream {
@@ -91,16 +60,7 @@ impl Http {
     }
 
     fn open_stream(&mut self, place: Place) -> Vec<Happening> {
-        let version = self.agreed.map(|(_, version)| version);
-        let session = self.sessions.id(false);
-        let era = Some(Era::Legacy);
-        let mut request = request::bodiless(
-            Method::Get,
-            request::post(&self.config, &self.endpoint, era, version, session),
-        );
-        if let Some(last) = &place.last {
-            request.headers.push(("last-event-id".into(), last.clone()));
-        }
+        let request = self.get(&place);
         let session = self.sessions.number();
         let all = self.exchange(Exchange::new(Carried::Stream, Owner::Stream, request, session));
         self.stream = Stream::On(ExchangeId::new(self.next), place);
@@ -166,8 +126,7 @@ impl Http {
             return None;
         }
         let Stream::On(_, mut place) = std::mem::take(&mut self.stream) else { return None };
-        let pause = place.pause();
-        place.fruitless = place.fruitless.saturating_add(1);
+        let pause = place.pause(STREAM_PAUSE_MIN);
         self.stream = Stream::Pausing(place);
         Some(Happening::AwaitStream(pause))
     }

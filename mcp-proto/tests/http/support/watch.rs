@@ -174,10 +174,15 @@ impl Watch {
                 self.check_message(post);
             }
             Method::Get => {
-                assert_eq!(post.owner, Owner::Stream);
-                assert!(!self.streams(), "two streams at once: {}", post.line());
                 assert!(post.request.body.is_empty());
-                self.stream = Some(post.exchange);
+                match post.owner {
+                    Owner::Call(_) => assert!(post.header("last-event-id").is_some()),
+                    Owner::Stream => {
+                        assert!(!self.streams(), "two streams at once: {}", post.line());
+                        self.stream = Some(post.exchange);
+                    }
+                    _ => panic!("nobody's stream: {}", post.line()),
+                }
             }
             Method::Delete => {
                 assert!(post.header("mcp-session-id").is_some());
