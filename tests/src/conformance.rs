@@ -63,6 +63,7 @@ fn behaviour(scenario: &str) -> Option<Act> {
     Some(match scenario {
         "initialize" | "json-schema-ref-no-deref" | "request-metadata" => list_tools,
         "tools_call" => add_numbers,
+        "sse-retry" => call_across_streams,
         "http-standard-headers" => ask_for_everything,
         "json-schema-2020-12-preservation" => echo_a_schema,
         "elicitation-sep1034-client-defaults" => fill_in_a_form,
@@ -81,6 +82,13 @@ fn add_numbers(client: &Client) -> Result<(), Failure> {
     client.list_tools()?;
     let sum = client.call_tool("add_numbers", json!({ "a": 19, "b": 23 }))?;
     if sum.is_error { Err(sum.text().into()) } else { Ok(()) }
+}
+
+/// The stream of the answer ends before the answer.
+fn call_across_streams(client: &Client) -> Result<(), Failure> {
+    client.list_tools()?;
+    client.call_tool("test_reconnection", json!({}))?;
+    Ok(())
 }
 
 /// The server asks on the stream that it was asked to open by GET, and what it asks before that is
