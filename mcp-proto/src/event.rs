@@ -80,6 +80,9 @@ pub enum Event {
         /// Why.
         why: String,
     },
+    /// A feature that the specification has deprecated is used, for the first time on this
+    /// connection.
+    Deprecated(crate::DeprecatedFeature),
     /// A line of the server's stderr, escaped and bounded.
     Stderr(String),
     /// A server process has ended.

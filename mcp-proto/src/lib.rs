@@ -87,6 +87,7 @@ extern crate alloc;
 
 mod config;
 mod connection;
+mod deprecated;
 #[cfg(feature = "driver")]
 pub mod driver;
 mod era;
@@ -119,6 +120,7 @@ pub use config::{
     STREAM_PAUSE_MIN, StderrPolicy, Transport,
 };
 pub use connection::Connection;
+pub use deprecated::{DEPRECATIONS, DeprecatedFeature, Deprecation};
 pub use error::{
     ApiMisuse, Attempt, CloseReason, Error, ErrorKind, HttpFault, Incompatible, InputFault, Limit,
     Outcome, PaginationFault, PeerError, Phase, ServerError, ServerErrorKind, Timeout,

@@ -51,5 +51,5 @@ pub use client::Client;
 pub use mcp_proto as proto;
 pub use mcp_proto::driver::{CallOptions, HandlerError};
 pub use mcp_proto::{Command, Error, ErrorKind, Outcome, WaitAnswer, WaitRequest, model, op};
-pub use mcp_runtime_common::{ClientOptions, IntoArguments, IntoTarget};
+pub use mcp_runtime_common::{ClientOptions, IntoArguments, IntoTarget, Notices};
 pub use pending::{CancelHandle, PendingCall};

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use mcp_proto::driver::{HandlerFailure, Host, Hub};
 use mcp_proto::{ApiMisuse, Connection, ConnectionConfig, Error, Event, Now, Transport};
 
-use crate::{ClientOptions, Clock, IntoTarget, JournalWriter, Redactor};
+use crate::{ClientOptions, Clock, IntoTarget, JournalWriter, Notices, Redactor};
 
 /// The clocks of the system, `tracing` for events, and a thread that writes the journal.
 struct Surroundings {
     clock: Clock,
     server: String,
+    notices: Notices,
     journal: Option<Arc<JournalWriter>>,
     redactor: Option<Redactor>,
 }
@@ -29,6 +30,11 @@ impl Host for Surroundings {
 
     fn event(&self, event: Event) {
         crate::trace(&self.server, &event);
+        if let Event::Deprecated(feature) = event {
+            self.notices.used(feature);
+        } else {
+            self.notices.settle();
+        }
     }
 
     fn handler_failed(&self, failure: &HandlerFailure) {
@@ -69,6 +75,7 @@ impl ClientOptions {
         let surroundings = Surroundings {
             clock: Clock::new(),
             server: config.name.clone(),
+            notices: self.notices.clone(),
             journal: self.journal.clone(),
             redactor: self.redactor.clone(),
         };

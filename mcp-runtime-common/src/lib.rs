@@ -9,6 +9,7 @@
 //! * [`HttpSettings`], [`Proxies`] and [`Tls`]: how servers are reached over HTTP;
 //! * [`seed`] and [`Clock`]: the entropy and the time that the core is handed;
 //! * [`trace()`]: events of the core on their way to `tracing`;
+//! * [`Notices`]: what is told of deprecated features;
 //! * [`JournalWriter`]: a journal on its way to a file.
 
 mod entropy;
@@ -16,6 +17,7 @@ mod host;
 mod http;
 mod journal;
 mod methods;
+mod notices;
 mod options;
 mod process;
 mod trace;
@@ -33,6 +35,7 @@ pub use http::{
 pub use http::{is_silent, tune};
 pub use journal::{JOURNAL_LIMIT, JournalWriter, Redactor};
 pub use methods::IntoArguments;
+pub use notices::Notices;
 pub use options::{ClientOptions, IntoTarget};
 pub use process::{DROP_GRACE, Launched, Process, launch};
 #[cfg(unix)]

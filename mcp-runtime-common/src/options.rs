@@ -9,7 +9,7 @@ use mcp_proto::{
     ApiMisuse, Command, ConnectionConfig, HttpConfig, StderrPolicy, Target, Transport,
 };
 
-use crate::{HttpSettings, JournalWriter, Redactor};
+use crate::{HttpSettings, JournalWriter, Notices, Redactor};
 
 /// The settings that all adapters have in common. Their builders wrap it, with the methods of
 /// [`mcp_client_settings!`](crate::mcp_client_settings).
@@ -34,6 +34,8 @@ pub struct ClientOptions {
     pub journal: Option<Arc<JournalWriter>>,
     /// What changes each line of the journal before it is written.
     pub redactor: Option<Redactor>,
+    /// Where notices of deprecated features go.
+    pub notices: Notices,
 }
 
 impl ClientOptions {
@@ -117,6 +119,7 @@ impl fmt::Debug for ClientOptions {
             .field("http", &self.http)
             .field("journal", &self.journal)
             .field("redactor", &self.redactor.is_some())
+            .field("notices", &self.notices)
             .finish()
     }
 }
@@ -174,6 +177,9 @@ macro_rules! mcp_client_settings {
                 resolver: impl Fn(&str, u16) -> std::io::Result<Vec<std::net::SocketAddr>>
                     + Send + Sync + 'static
             ) http.resolver = Some(std::sync::Arc::new(resolver));
+            /// Where notices go when a feature is used that the specification has deprecated: by
+            /// default to the log, once a process for each feature. See [`Notices`]($crate::Notices).
+            deprecation_notices(notices: $crate::Notices) notices = notices;
             /// Writes a journal: every input and output of the connection, as JSON lines
             /// ([`journal`]($crate::proto::journal) says which). A thread writes it, and nothing
             /// waits for it. Secrets that the client knows of are masked; tool arguments and results

@@ -34,6 +34,10 @@ pub fn event(server: &str, event: &Event) {
         Event::AnswerDropped { question, why } => {
             warn!(target: "mcp", server, question, why, "a handler's answer does not fit; not sent");
         }
+        Event::Deprecated(feature) => {
+            let feature = feature.deprecation().name;
+            debug!(target: "mcp", server, feature, "a deprecated feature is used");
+        }
         Event::Stderr(line) => debug!(target: "mcp", server, line, "stderr"),
         Event::Exited { process, status } => {
             info!(target: "mcp", server, %process, ?status, "the server process has ended");

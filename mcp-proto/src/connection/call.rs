@@ -8,7 +8,7 @@ use crate::interface::{Answer, Hearing, Item, Mailbox, Output, Owner, Question};
 use crate::op::ErasedCall;
 use crate::transport::Outgoing;
 use crate::wire::jsonrpc;
-use crate::{CallId, Era, ErrorKind, InputFault, Raw, TimerReason, meta};
+use crate::{CallId, DeprecatedFeature, Era, ErrorKind, InputFault, Raw, TimerReason, meta};
 
 impl Connection {
     pub(super) fn on_start(&mut self, id: CallId, erased: ErasedCall) {
@@ -17,6 +17,9 @@ impl Connection {
             return;
         }
         let timeout = erased.options.timeout;
+        if erased.params.level.is_some() {
+            self.deprecated(DeprecatedFeature::Logging);
+        }
         self.calls.insert(id, CallState::new(erased, self.now.mono));
         if let Phase::Closed(reason) = &self.phase {
             let kind = ErrorKind::Closed(reason.clone());
@@ -156,6 +159,7 @@ impl Connection {
         self.next_request(Waiter::Call(id));
         let token = token.filter(|token| self.calls.book_token(token.clone(), id));
         self.calls.advance(id, Step::Sent { request, token });
+        self.tell_of_meta(&meta);
         if let Some(call) = self.calls.get_mut(id)
             && call.past == Past::Unsent
         {

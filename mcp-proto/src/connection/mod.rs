@@ -8,6 +8,7 @@ mod calls;
 #[cfg(feature = "testing")]
 mod census;
 mod closing;
+mod deprecated;
 mod dispatch;
 mod end;
 mod mailbox;
@@ -25,7 +26,7 @@ mod timer;
 pub use census::Census;
 
 use alloc::sync::Arc;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -44,8 +45,8 @@ use crate::transport::http::Http;
 use crate::transport::stdio::Stdio;
 use crate::transport::{Link, Outgoing};
 use crate::{
-    ApiMisuse, CallId, ConnectionConfig, Deadline, Era, Error, ErrorKind, Event, Now, QuestionId,
-    Raw, TimerReason, Transport,
+    ApiMisuse, CallId, ConnectionConfig, Deadline, DeprecatedFeature, Era, Error, ErrorKind, Event,
+    Now, QuestionId, Raw, TimerReason, Transport,
 };
 
 /// The client side of one server.
@@ -87,6 +88,8 @@ pub struct Connection {
     saturated: Option<Duration>,
     /// A process died of the probe, and its successor is launched once it is gone.
     relaunch_due: bool,
+    /// The deprecated features whose use was told.
+    deprecated: BTreeSet<DeprecatedFeature>,
     recorder: Option<Recorder>,
     now: Now,
 }
@@ -139,6 +142,7 @@ impl Connection {
             known: None,
             saturated: None,
             relaunch_due: false,
+            deprecated: BTreeSet::new(),
             recorder,
             now,
             config,

@@ -17,7 +17,7 @@ use crate::transport::http::own_answer;
 use crate::transport::{Origin, Outgoing};
 use crate::wire::jsonrpc::{self, Message, own_id};
 use crate::wire::lines::{Line, bad};
-use crate::{Era, ErrorKind, Event, Raw, SkipReason, text};
+use crate::{DeprecatedFeature, Era, ErrorKind, Event, Raw, SkipReason, text};
 
 /// The answer to a request that the client does not know.
 const METHOD_NOT_FOUND: (i64, &str) = (-32601, "Method not found");
@@ -211,6 +211,7 @@ impl Connection {
         let owner = from.map(|from| from.owner);
         let asks = |owner: &Owner| !matches!(owner, Owner::Call(id) if !self.calls.contains(*id));
         let owner = owner.filter(asks).unwrap_or(Owner::Connection);
+        self.tell_of_question(&wanted);
         let question = wanted.question();
         self.ask(owner, Asked::Server { id, owner, wanted }, question);
     }
@@ -272,6 +273,7 @@ impl Connection {
         match (method, params) {
             ("notifications/progress", Some(params)) => self.on_progress(&params, from),
             ("notifications/cancelled", Some(params)) => self.on_cancelled(&params),
+            ("notifications/message", Some(_)) => self.deprecated(DeprecatedFeature::Logging),
             // Whoever sends what nobody has asked for is not answered, and does no harm.
             _ => {}
         }

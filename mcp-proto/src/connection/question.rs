@@ -6,7 +6,7 @@ use super::{Asked, Connection, Greeting, Phase, request};
 use crate::interface::{Answer, Hearing, Output, Owner, Question};
 use crate::model::Root;
 use crate::transport::Outgoing;
-use crate::{Era, QuestionId};
+use crate::{DeprecatedFeature, Era, QuestionId};
 
 impl Connection {
     pub(super) fn ask(&mut self, owner: Owner, asked: Asked, question: Question) {
@@ -57,6 +57,7 @@ impl Connection {
         if !self.hears.contains(&hearing) {
             self.hears.push(hearing);
         }
+        self.tell_of_hearing(hearing);
         self.declare();
     }
 
@@ -77,6 +78,9 @@ impl Connection {
             return;
         }
         self.roots = roots;
+        if !self.roots.is_empty() {
+            self.deprecated(DeprecatedFeature::Roots);
+        }
         self.declare();
         if matches!(&self.phase, Phase::Ready(ready) if ready.info.era == Era::Legacy) {
             let method = "notifications/roots/list_changed";

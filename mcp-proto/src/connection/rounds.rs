@@ -126,6 +126,7 @@ impl Connection {
                     if wanted.has_foreign_id() {
                         self.event(Event::MemberIgnored { member: "elicitationId" });
                     }
+                    self.tell_of_question(&wanted);
                     let question = wanted.question();
                     self.ask(Owner::Call(id), Asked::Input { call: id, key, wanted }, question);
                 }

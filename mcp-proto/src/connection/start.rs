@@ -18,6 +18,7 @@ impl Connection {
     pub(super) fn launch(&mut self) {
         self.phase = Phase::Starting(self.new_start());
         self.set_state(ConnectionState::Starting);
+        self.tell_of_configured();
         self.set_timer(TimerReason::Start, self.config.start_timeout);
         let happened = self.link.launch();
         self.take_up(happened);
@@ -116,6 +117,7 @@ impl Connection {
         let version = ProtocolVersion::newest(Era::Modern);
         let protocol_meta = request::protocol_meta(&self.config, &self.hears, &self.roots, version);
         let host_meta = request::host_meta([&self.level, &self.meta, meta]).into_owned();
+        self.tell_of_meta(&host_meta);
         let params = request::params("{}", None, &protocol_meta, &host_meta);
         self.send_start(Waiter::Discover, "server/discover", &params, true);
         if self.phase.start().is_some_and(|start| start.probes()) {
@@ -125,6 +127,7 @@ impl Connection {
 
     fn send_initialize(&mut self, version: ProtocolVersion, meta: &Map<String, Value>) {
         let host_meta = request::host_meta([&self.meta, meta]).into_owned();
+        self.tell_of_meta(&host_meta);
         let params =
             request::initialize(&self.config, &self.hears, &self.roots, version, host_meta);
         if let Some(start) = self.phase.start() {

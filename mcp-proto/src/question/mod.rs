@@ -90,6 +90,13 @@ impl Wanted {
         }
     }
 
+    /// Whether it wants the context of servers to be included, which is deprecated.
+    pub(crate) fn includes_context(&self) -> bool {
+        let Wanted::Sample(request) = self else { return false };
+        let asked = request.raw.member("includeContext").and_then(|value| value.parse().ok());
+        asked.is_some_and(|asked: String| asked == "thisServer" || asked == "allServers")
+    }
+
     /// Whether it names itself in a way that means something to legacy servers only.
     pub(crate) fn has_foreign_id(&self) -> bool {
         match self {

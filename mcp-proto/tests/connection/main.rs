@@ -5,6 +5,7 @@ mod support;
 mod base;
 mod closing;
 mod deaths;
+mod deprecated;
 mod era;
 mod errors;
 mod held;

@@ -234,6 +234,7 @@ macro_rules! settled {
             .max_message_bytes(config.max_message_bytes)
             .meta(config.meta)
             .roots(config.roots)
+            .deprecation_notices($setup.notices)
             .sampling_tools($setup.sampling_tools);
         for (name, value) in $setup.env {
             builder = builder.env(name, value);

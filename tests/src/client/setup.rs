@@ -13,6 +13,7 @@ use std::time::Duration;
 use mcp_proto::driver::HandlerError;
 use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
 use mcp_proto::{ConnectionConfig, EraChoice, Raw, StderrPolicy, WaitAnswer, WaitRequest};
+use mcp_runtime_common::Notices;
 use serde_json::{Map, Value};
 
 use super::Caller;
@@ -36,6 +37,7 @@ pub struct Setup {
     pub(super) redactor: Option<fn(&str) -> String>,
     pub(super) headers: Vec<(String, String)>,
     pub(super) proxy: Option<String>,
+    pub(super) notices: Notices,
     pub(super) request_meta: Option<Handler<String, Map<String, Value>>>,
     pub(super) elicitation: Option<Handler<Raw, Value>>,
     pub(super) url_elicitation: Option<Handler<ElicitRequest, ElicitResult>>,
@@ -68,6 +70,7 @@ impl Setup {
             redactor: None,
             headers: Vec::new(),
             proxy: None,
+            notices: Notices::log(),
             request_meta: None,
             elicitation: None,
             url_elicitation: None,
@@ -153,6 +156,13 @@ impl Setup {
     #[must_use]
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = Some(url.into());
+        self
+    }
+
+    /// Where notices of deprecated features go.
+    #[must_use]
+    pub fn notices(mut self, notices: Notices) -> Self {
+        self.notices = notices;
         self
     }
 
