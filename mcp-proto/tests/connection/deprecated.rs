@@ -136,7 +136,7 @@ fn messages_that_a_server_logs() {
     });
 }
 
-/// M-DEPR-09: a request for sampling that wants the context of servers included, in either era.
+/// M-DEPR-09, M-SAMP-18: a request for sampling that wants the context of servers included, in either era.
 #[test]
 fn context_that_is_to_be_included() {
     let says = json!([{ "role": "user", "content": { "type": "text", "text": "hi" } }]);

@@ -362,6 +362,10 @@ chapters! { $
         the_hosts_model_answers_a_legacy_server
         roots_are_told_to_whoever_asks
         the_host_says_how_to_wait;
+    deprecated:
+        a_host_is_told_once_of_each_feature
+        a_host_is_told_of_messages_that_it_did_not_ask_for
+        features_work_whatever_becomes_of_their_notices;
     concurrency:
         sixty_four_calls_over_a_pipe_of_64_bytes
         sixty_four_calls_to_a_process
