@@ -3,15 +3,15 @@
 
 use serde_json::{Map, Value};
 
-use super::Connection;
+use super::{Connection, Phase};
 use crate::interface::Hearing;
 use crate::question::Wanted;
 use crate::{DeprecatedFeature, Event, meta};
 
 impl Connection {
-    /// A deprecated feature is used.
+    /// A deprecated feature is used. What a host sets after the end is used no more.
     pub(super) fn deprecated(&mut self, feature: DeprecatedFeature) {
-        if self.deprecated.insert(feature) {
+        if !matches!(self.phase, Phase::Closed(_)) && self.deprecated.insert(feature) {
             self.event(Event::Deprecated(feature));
         }
     }

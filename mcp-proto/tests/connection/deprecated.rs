@@ -68,6 +68,15 @@ fn roots_that_are_set_before_the_start() {
     assert_eq!(told(&mut bench), []);
 }
 
+/// M-DEPR-05: nothing is told of what is set after the end.
+#[test]
+fn roots_that_are_set_after_the_end() {
+    let mut bench = Bench::stdio(config());
+    bench.input(Input::Close);
+    bench.input(Input::Set(Setting::Roots(some_roots())));
+    assert_eq!(told(&mut bench), []);
+}
+
 /// M-DEPR-06: a handler of sampling is told, from the start or when it comes later, with tools or
 /// without.
 #[test]
