@@ -37,12 +37,15 @@ mod callbacks;
 mod client;
 pub mod guide;
 mod http;
+#[cfg(all(test, interleaved))]
+mod interleavings;
 mod pending;
 mod pipes;
 mod seat;
 mod server;
 mod shared;
 mod stream;
+mod sync;
 mod table;
 mod wake;
 

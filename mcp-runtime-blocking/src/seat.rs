@@ -8,16 +8,45 @@
 //! Callers keep the seat until they have what they wait for. Guests (the helper, hosts that wait
 //! for the end of the connection) leave it to any caller that comes.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_proto::Input;
-use mcp_proto::driver::Hub;
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Place, Taken, fence, lock};
+use crate::wake::{Bell, Chime, Parker};
 
-use crate::table::Table;
-use crate::wake::{Bell, Parker, lock};
+/// What moves the bytes, by the hands of whoever sits.
+pub(crate) trait Poller: Send + Sync {
+    /// What one thread at a time has.
+    type Table: Send;
+    /// What ends a [`sleep`](Self::sleep).
+    type Chime: Chime;
+
+    /// The time, for deadlines.
+    fn now(&self) -> Duration;
+
+    /// Does what is wanted now. The waker is told when there is more.
+    fn work(&self, table: &mut Self::Table, waker: &Waker) -> Wanted;
+
+    /// The deadline of the connection has come.
+    fn time_out(&self);
+
+    /// Waits at most this long for something to happen, and hands it in.
+    fn sleep(&self, table: &mut Self::Table, bell: &Bell<Self::Chime>, time: Option<Duration>);
+
+    /// Ends everything now.
+    fn end(&self, table: &mut Self::Table);
+}
+
+/// What is wanted after all work is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// When there is more to do, if nothing happens before.
+    pub(crate) deadline: Option<Duration>,
+    /// Nothing will ever happen again.
+    pub(crate) finished: bool,
+}
 
 /// How somebody sits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +71,12 @@ pub(crate) enum Left<T> {
     Finished,
 }
 
-pub(crate) struct Seat {
-    hub: Arc<Hub>,
+pub(crate) struct Seat<P: Poller> {
+    poller: P,
     /// There is no helper.
     alone: bool,
-    table: Mutex<Table>,
-    bell: Arc<Bell>,
+    table: Place<P::Table>,
+    bell: Arc<Bell<P::Chime>>,
     /// The bell's.
     waker: Waker,
     /// Who is parked; the number of them, and how many of them are callers.
@@ -62,13 +91,13 @@ pub(crate) struct Seat {
     errand: AtomicBool,
 }
 
-impl Seat {
-    pub(crate) fn new(hub: Arc<Hub>, alone: bool, table: Table, bell: Bell) -> Self {
+impl<P: Poller> Seat<P> {
+    pub(crate) fn new(poller: P, alone: bool, table: P::Table, bell: Bell<P::Chime>) -> Self {
         let bell = Arc::new(bell);
         Seat {
-            hub,
+            poller,
             alone,
-            table: Mutex::new(table),
+            table: Place::new(table),
             waker: Waker::from(Arc::clone(&bell)),
             bell,
             parked: Mutex::default(),
@@ -81,15 +110,11 @@ impl Seat {
     }
 
     /// The seat, if it is free.
-    pub(crate) fn take(&self) -> Option<MutexGuard<'_, Table>> {
-        match self.table.try_lock() {
-            Ok(table) => Some(table),
-            Err(TryLockError::Poisoned(table)) => Some(table.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    pub(crate) fn take(&self) -> Option<Taken<'_, P::Table>> {
+        self.table.try_take()
     }
 
-    /// Waits until `poll` is ready. `None`: not within `until`, a moment on the hub's clock.
+    /// Waits until `poll` is ready. `None`: not within `until`, a moment on the poller's clock.
     ///
     /// `errand` runs what is not run in the seat.
     pub(crate) fn wait<T>(
@@ -118,7 +143,7 @@ impl Seat {
                 Poll::Ready(value) => Some(Some(value)),
                 Poll::Pending => {
                     self.park(manner, until, parker, waker, asked);
-                    let over = until.is_some_and(|at| at <= self.hub.now().mono);
+                    let over = until.is_some_and(|at| at <= self.poller.now());
                     over.then_some(None)
                 }
             };
@@ -134,14 +159,18 @@ impl Seat {
     /// Sits until there is a reason to leave, and leaves.
     pub(crate) fn sit<T>(
         &self,
-        mut table: MutexGuard<'_, Table>,
+        mut table: Taken<'_, P::Table>,
         manner: Manner,
         until: Option<Duration>,
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Left<T> {
         match manner {
             Manner::Caller => drop(self.sittings.fetch_add(1, Ordering::Relaxed)),
-            Manner::Guest => self.guest.store(true, Ordering::SeqCst),
+            Manner::Guest => {
+                self.guest.store(true, Ordering::SeqCst);
+                // Either a caller that comes sees the guest, or the guest sees the caller.
+                fence(Ordering::SeqCst);
+            }
         }
         let mut cx = Context::from_waker(&self.waker);
         let mut last_look = false;
@@ -156,13 +185,13 @@ impl Seat {
             if manner == Manner::Guest && self.callers.load(Ordering::SeqCst) > 0 {
                 break Left::Asked;
             }
-            let turn = table.work(&self.hub, &self.waker);
-            if turn.finished && manner == Manner::Guest {
+            let wanted = self.poller.work(&mut table, &self.waker);
+            if wanted.finished && manner == Manner::Guest {
                 break Left::Finished;
             }
-            let now = self.hub.now().mono;
-            if turn.deadline.is_some_and(|at| at <= now) {
-                self.hub.drive(Input::Timeout);
+            let now = self.poller.now();
+            if wanted.deadline.is_some_and(|at| at <= now) {
+                self.poller.time_out();
                 continue;
             }
             // However late it is, what is there already is looked at.
@@ -170,9 +199,9 @@ impl Seat {
                 break Left::TimedOut;
             }
             last_look = until.is_some_and(|at| at <= now);
-            let next = turn.deadline.into_iter().chain(until).min();
+            let next = wanted.deadline.into_iter().chain(until).min();
             let time = next.map(|at| at.saturating_sub(now));
-            table.sleep(&self.hub, &self.bell, time);
+            self.poller.sleep(&mut table, &self.bell, time);
         };
         if manner == Manner::Guest {
             self.guest.store(false, Ordering::SeqCst);
@@ -180,7 +209,7 @@ impl Seat {
         if self.alone {
             // Nobody may come for long: what is there to do is done, and the host is told of what
             // comes next.
-            table.work(&self.hub, &self.waker);
+            self.poller.work(&mut table, &self.waker);
         }
         let rung = self.bell.leave();
         drop(table);
@@ -194,7 +223,7 @@ impl Seat {
     /// Does what is wanted of the server now, unless somebody sits, who does it.
     pub(crate) fn work(&self) {
         if let Some(mut table) = self.take() {
-            table.work(&self.hub, &self.waker);
+            self.poller.work(&mut table, &self.waker);
             drop(table);
             self.wake_next();
         }
@@ -222,7 +251,7 @@ impl Seat {
             if caller > 0 && self.guest.load(Ordering::SeqCst) {
                 self.bell.ring();
             }
-            parker.park(until.map(|at| at.saturating_sub(self.hub.now().mono)));
+            parker.park(until.map(|at| at.saturating_sub(self.poller.now())));
         }
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         self.callers.fetch_sub(caller, Ordering::SeqCst);
@@ -254,7 +283,7 @@ impl Seat {
 
     /// Lets whoever sits, or sits next, run an errand.
     pub(crate) fn send_on_errand(&self) {
-        self.errand.store(true, Ordering::SeqCst);
+        self.errand.swap(true, Ordering::SeqCst);
         self.bell.ring();
     }
 
@@ -263,6 +292,6 @@ impl Seat {
     pub(crate) fn end(&self) {
         self.callers.fetch_add(1, Ordering::SeqCst);
         self.bell.ring();
-        lock(&self.table).end();
+        self.poller.end(&mut self.table.take());
     }
 }

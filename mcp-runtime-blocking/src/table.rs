@@ -5,13 +5,14 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use mcp_proto::driver::{Hub, Turn, Work};
-use mcp_proto::{EXIT_WAIT, ProcessId, StdioOutput};
+use mcp_proto::{EXIT_WAIT, Input, ProcessId, StdioOutput};
 use mcp_runtime_common::DROP_GRACE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::seat::{Poller, Wanted};
 use crate::server::{Server, Watched};
 use crate::stream::Stream;
-use crate::wake::Bell;
+use crate::wake::{Bell, Pipe};
 
 /// How much is read at once: what a pipe holds.
 const READ: usize = 64 * 1024;
@@ -32,6 +33,35 @@ pub(crate) struct Table {
     ready: Vec<bool>,
 }
 
+/// Moves the bytes of a hub's connection over pipes.
+pub(crate) struct Pump(pub(crate) Arc<Hub>);
+
+impl Poller for Pump {
+    type Table = Table;
+    type Chime = Pipe;
+
+    fn now(&self) -> Duration {
+        self.0.now().mono
+    }
+
+    fn work(&self, table: &mut Table, waker: &Waker) -> Wanted {
+        let Turn { deadline, finished, .. } = table.work(&self.0, waker);
+        Wanted { deadline, finished }
+    }
+
+    fn time_out(&self) {
+        self.0.drive(Input::Timeout);
+    }
+
+    fn sleep(&self, table: &mut Table, bell: &Bell<Pipe>, time: Option<Duration>) {
+        table.sleep(&self.0, bell, time);
+    }
+
+    fn end(&self, table: &mut Table) {
+        table.end();
+    }
+}
+
 impl Table {
     pub(crate) fn new(stream: Option<Stream>) -> Self {
         let buffer = if stream.is_none() { vec![0; READ] } else { Vec::new() };
@@ -47,7 +77,7 @@ impl Table {
     }
 
     /// Does what the hub wants done, until there is nothing more of it.
-    pub(crate) fn work(&mut self, hub: &Arc<Hub>, waker: &Waker) -> Turn {
+    fn work(&mut self, hub: &Arc<Hub>, waker: &Waker) -> Turn {
         loop {
             let turn = hub.turn(Some(waker), &mut self.work);
             let mut due = false;
@@ -83,14 +113,14 @@ impl Table {
     }
 
     /// Waits at most this long for something to happen, and hands it in.
-    pub(crate) fn sleep(&mut self, hub: &Hub, bell: &Bell, time: Option<Duration>) {
+    fn sleep(&mut self, hub: &Hub, bell: &Bell<Pipe>, time: Option<Duration>) {
         self.servers.retain(|server| !server.is_over(EXIT_WAIT));
         if self.glance(hub) {
             return;
         }
         self.watched.clear();
         let mut fds = Vec::with_capacity(1 + 4 * self.servers.len());
-        fds.push(PollFd::new(bell.reader(), PollFlags::IN));
+        fds.push(PollFd::new(bell.chime().reader(), PollFlags::IN));
         self.watched.extend(self.servers.iter().map(|server| server.watch(hub, &mut fds)));
         // What has rung since the last look is looked at before any sleep.
         let time = if bell.fall_asleep() { time } else { Some(Duration::ZERO) };
@@ -122,7 +152,7 @@ impl Table {
     }
 
     /// Ends everything now: for a client that is dropped.
-    pub(crate) fn end(&mut self) {
+    fn end(&mut self) {
         if let Some(stream) = &mut self.stream {
             stream.let_go();
         }

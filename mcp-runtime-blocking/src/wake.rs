@@ -1,16 +1,18 @@
 //! How threads wake each other: the bell of the seat, and places to park.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
+
+use crate::sync::{self, AtomicU8};
 
 /// A function of the host's that is called when there is something for it to do.
 pub(crate) type OnWake = Arc<dyn Fn() + Send + Sync>;
 
 /// Takes a lock. What these locks guard is valid after every statement, so poison means nothing.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -23,21 +25,57 @@ const RUNG: u8 = 2;
 /// Whoever sits there sleeps; a byte in the pipe wakes them.
 const ASLEEP: u8 = 3;
 
-/// Wakes whoever sits in the seat. It costs a system call only when they sleep.
-pub(crate) struct Bell {
-    state: AtomicU8,
+/// What ends the sleep of whoever sits in the seat.
+pub(crate) trait Chime: Send + Sync + 'static {
+    /// Ends the sleep, the next one if nobody sleeps.
+    fn ring(&self);
+    /// Whoever slept has heard it.
+    fn silence(&self);
+}
+
+/// A chime that can be waited for together with other pipes.
+pub(crate) struct Pipe {
     reader: PipeReader,
     writer: PipeWriter,
+}
+
+impl Pipe {
+    pub(crate) fn new() -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        mcp_runtime_common::set_nonblocking(&reader)?;
+        mcp_runtime_common::set_nonblocking(&writer)?;
+        Ok(Pipe { reader, writer })
+    }
+
+    /// Readable once it has rung.
+    pub(crate) fn reader(&self) -> &PipeReader {
+        &self.reader
+    }
+}
+
+impl Chime for Pipe {
+    fn ring(&self) {
+        // When the pipe is full there is something to wake them already.
+        let _ = (&self.writer).write(b"!");
+    }
+
+    fn silence(&self) {
+        // More than a few bytes are never in there.
+        let _ = (&self.reader).read(&mut [0; 64]);
+    }
+}
+
+/// Wakes whoever sits in the seat. Their chime, which costs a system call, rings only when they sleep.
+pub(crate) struct Bell<C> {
+    state: AtomicU8,
+    chime: C,
     /// Told when it rings and nobody sits there.
     host: Option<OnWake>,
 }
 
-impl Bell {
-    pub(crate) fn new(host: Option<OnWake>) -> io::Result<Self> {
-        let (reader, writer) = io::pipe()?;
-        mcp_runtime_common::set_nonblocking(&reader)?;
-        mcp_runtime_common::set_nonblocking(&writer)?;
-        Ok(Bell { state: AtomicU8::new(EMPTY), reader, writer, host })
+impl<C: Chime> Bell<C> {
+    pub(crate) fn new(chime: C, host: Option<OnWake>) -> Self {
+        Bell { state: AtomicU8::new(EMPTY), chime, host }
     }
 
     /// Somebody sits, and is about to look at everything.
@@ -52,12 +90,11 @@ impl Bell {
         quiet.is_ok()
     }
 
-    /// Whoever sits has woken. `readable` is what [`reader`](Self::reader) is.
-    pub(crate) fn awake(&self, readable: bool) {
+    /// Whoever sits has woken, because of the chime or not.
+    pub(crate) fn awake(&self, rang: bool) {
         let _ = self.state.compare_exchange(ASLEEP, QUIET, Ordering::SeqCst, Ordering::SeqCst);
-        if readable {
-            // More than a few bytes are never in there.
-            let _ = (&self.reader).read(&mut [0; 64]);
+        if rang {
+            self.chime.silence();
         }
     }
 
@@ -67,15 +104,14 @@ impl Bell {
         self.state.swap(EMPTY, Ordering::SeqCst) == RUNG
     }
 
-    /// Readable when the bell rings while somebody sleeps.
-    pub(crate) fn reader(&self) -> &PipeReader {
-        &self.reader
+    /// It rings when the bell does while somebody sleeps.
+    pub(crate) fn chime(&self) -> &C {
+        &self.chime
     }
 
     pub(crate) fn ring(&self) {
         match self.state.swap(RUNG, Ordering::SeqCst) {
-            // When the pipe is full there is something to wake them already.
-            ASLEEP => drop((&self.writer).write(b"!")),
+            ASLEEP => self.chime.ring(),
             EMPTY => self.tell_host(),
             _ => {}
         }
@@ -89,7 +125,7 @@ impl Bell {
     }
 }
 
-impl Wake for Bell {
+impl<C: Chime> Wake for Bell<C> {
     fn wake(self: Arc<Self>) {
         self.ring();
     }
@@ -103,8 +139,8 @@ impl Wake for Bell {
 /// wake-ups that are meant for the host's own use of it.)
 #[derive(Default)]
 pub(crate) struct Parker {
-    woken: Mutex<bool>,
-    changed: Condvar,
+    woken: sync::Mutex<bool>,
+    changed: sync::Condvar,
 }
 
 impl Parker {
@@ -116,14 +152,14 @@ impl Parker {
 
     /// Forgets earlier wake-ups: what they told of is about to be looked at.
     pub(crate) fn clear(&self) {
-        *lock(&self.woken) = false;
+        *sync::lock(&self.woken) = false;
     }
 
     /// Sleeps until it is woken, or this time is over.
     pub(crate) fn park(&self, time: Option<Duration>) {
         // A time beyond what the clock can say is no limit.
         let end = time.and_then(|time| Instant::now().checked_add(time));
-        let mut woken = lock(&self.woken);
+        let mut woken = sync::lock(&self.woken);
         while !*woken {
             let Some(end) = end else {
                 woken = self.changed.wait(woken).unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +181,7 @@ impl Wake for Parker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let before = std::mem::replace(&mut *lock(&self.woken), true);
+        let before = std::mem::replace(&mut *sync::lock(&self.woken), true);
         if !before {
             self.changed.notify_one();
         }

@@ -1,7 +1,7 @@
 //! Callers and a driver, in every order in which their threads can go (loom). A wake-up that is
 //! lost is a deadlock, which loom finds.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p mcp-proto --features driver --lib interleavings`
+//! `RUSTFLAGS="--cfg interleaved" cargo test --release -p mcp-proto --features driver --lib interleavings`
 
 use core::task::Poll;
 use std::future::poll_fn;

@@ -15,7 +15,7 @@ mod client;
 mod handlers;
 mod http;
 mod hub;
-#[cfg(all(test, loom))]
+#[cfg(all(test, interleaved))]
 mod interleavings;
 mod methods;
 mod options;
