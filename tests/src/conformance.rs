@@ -9,15 +9,12 @@ use std::error::Error;
 use serde_json::{Map, Value, json};
 
 use crate::client::{Client, Runtime, Setup};
-use crate::logs;
 
 /// What goes wrong: in one line.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
 const USAGE: &str = "usage: conformance-client --runtime blocking|smol|tokio|tokio-threads URL";
 const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
-/// What the log calls the server, where it matters.
-const SERVER: &str = "suite";
 
 /// Does what the scenario in the environment asks for.
 ///
@@ -34,7 +31,6 @@ pub fn run(
     let scenario = env(SCENARIO).ok_or_else(|| format!("{SCENARIO} names no scenario"))?;
     let act = behaviour(&scenario)
         .ok_or_else(|| format!("the client does not yet do what {scenario} asks for"))?;
-    logs::collect();
     let client = Client::connect(runtime, url, setup(&scenario))?;
     act(&client)?;
     client.close();
@@ -46,7 +42,6 @@ fn setup(scenario: &str) -> Setup {
     match scenario {
         // What the user leaves out is filled in by the client.
         "elicitation-sep1034-client-defaults" => Setup::plain()
-            .with(|config| config.name = String::from(SERVER))
             .on_elicitation(|_, _| async { Ok(json!({ "action": "accept", "content": {} })) }),
         // The host goes on with other things while its user thinks.
         "sep-2322-client-request-state" => Setup::plain().on_elicitation(|caller, _| async move {
@@ -91,10 +86,8 @@ fn call_across_streams(client: &Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The server asks on the stream that it was asked to open by GET, and what it asks before that is
-/// there is lost. So the tool is called once the log says that it is open.
+/// The server asks on the stream that it was asked to open by GET.
 fn fill_in_a_form(client: &Client) -> Result<(), Failure> {
-    logs::wait_for(SERVER, "StreamOpened");
     client.list_tools()?;
     client.call_tool("test_client_elicitation_defaults", json!({}))?;
     Ok(())

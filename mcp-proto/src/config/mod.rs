@@ -53,6 +53,8 @@ pub const LOAD_WAIT: Duration = Duration::from_secs(2);
 /// How long the stream of what a legacy server says by itself may be silent before it is opened
 /// anew.
 pub const STREAM_IDLE: Duration = Duration::from_secs(300);
+/// How long the first call waits for that stream, so that nothing is lost that the server says on it.
+pub const STREAM_WAIT: Duration = Duration::from_millis(500);
 /// How long the pause is before that stream is opened again, unless the server says something else.
 /// As long as nothing comes on it, each pause is twice as long as the one before.
 pub const STREAM_PAUSE: Duration = Duration::from_secs(1);

@@ -92,7 +92,7 @@ impl Connection {
             TimerReason::Resume(id) => !self.link.resumes(*id),
             TimerReason::Exit | TimerReason::Grace => self.link.at_rest(),
             TimerReason::Exchange(id) => !self.link.has_exchange(*id),
-            TimerReason::Stream => !matches!(self.phase, Phase::Ready(_)),
+            TimerReason::Stream => self.phase.agreed().is_none(),
         });
         let requests = requests.map(|(id, waiter)| format!("request {id} of {waiter:?}"));
         let questions = questions.map(|(id, asked)| format!("{id}: {asked:?}"));

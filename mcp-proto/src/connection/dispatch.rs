@@ -36,10 +36,7 @@ impl Connection {
                     let happened = self.link.resume(id);
                     self.take_up(happened);
                 }
-                TimerReason::Stream => {
-                    let happened = self.link.listen_again();
-                    self.take_up(happened);
-                }
+                TimerReason::Stream => self.on_stream_timer(),
             }
         }
     }
@@ -98,7 +95,8 @@ impl Connection {
                     self.set_timer(TimerReason::Exchange(id), time);
                 }
                 Happening::Connects(request, connects) => self.on_connects(request, connects),
-                Happening::AwaitStream(pause) => self.set_timer(TimerReason::Stream, pause),
+                Happening::StreamSettled => self.on_stream_settled(),
+                Happening::AwaitStream(pause) => self.await_stream(pause),
                 Happening::AwaitResume(call, after) => self.await_resume(call, after),
                 Happening::Ended(id) => self.timers.clear(TimerReason::Exchange(id)),
                 Happening::AwaitExit => self.set_timer(TimerReason::Exit, EXIT_WAIT),

@@ -11,6 +11,7 @@ mod closing;
 mod deprecated;
 mod dispatch;
 mod end;
+mod greeting;
 mod mailbox;
 mod memory;
 mod peer;

@@ -24,7 +24,7 @@ pub(super) enum Phase {
     Closed(CloseReason),
 }
 
-/// `notifications/initialized` is on its way.
+/// `notifications/initialized` is on its way, or the stream of what the server says by itself is.
 #[derive(Debug)]
 pub(super) struct Greeting {
     pub(super) ready: Ready,
@@ -32,6 +32,8 @@ pub(super) struct Greeting {
     pub(super) held: VecDeque<Held>,
     /// It was sent a second time.
     pub(super) again: bool,
+    /// It has arrived, and calls wait for the stream.
+    pub(super) listens: bool,
 }
 
 #[derive(Debug)]

@@ -59,7 +59,7 @@ impl Connection {
         self.follow(verdict);
     }
 
-    fn set_state(&mut self, state: ConnectionState) {
+    pub(super) fn set_state(&mut self, state: ConnectionState) {
         self.owes_state = false;
         self.state = state.clone();
         self.outputs.push_back(Output::Connection(state));
@@ -264,54 +264,11 @@ impl Connection {
         self.known = Some(Arc::clone(&info));
         self.event(Event::EraDecided { era, version });
         let ready = Ready { info, protocol_meta, declared };
-        self.phase = Phase::Greeting(Greeting { ready, held, again: false });
+        self.phase = Phase::Greeting(Greeting { ready, held, again: false, listens: false });
         match era {
             Era::Modern => self.on_ready(),
             Era::Legacy => self.greet(),
         }
-    }
-
-    /// Tells a legacy server that it may begin. Calls wait until that has arrived: a server may
-    /// refuse what comes before (2025-11-25: basic/lifecycle).
-    fn greet(&mut self) {
-        let method = "notifications/initialized";
-        self.send_message(Outgoing::Notification { method, params: None });
-    }
-
-    pub(super) fn on_delivered(&mut self, outcome: Result<(), Failure>) {
-        let Phase::Greeting(greeting) = &mut self.phase else {
-            return;
-        };
-        match outcome {
-            Err(failure) if failure.is_transient() && !greeting.again => {
-                greeting.again = true;
-                self.greet();
-            }
-            // Servers that refuse the notification exist, and serve calls all the same.
-            _ => self.on_ready(),
-        }
-    }
-
-    fn on_ready(&mut self) {
-        let phase = std::mem::replace(&mut self.phase, Phase::Idle);
-        let Phase::Greeting(Greeting { ready, held, .. }) = phase else {
-            self.phase = phase;
-            return;
-        };
-        self.timers.clear(TimerReason::Start);
-        let hears = ready.declared.iter().any(|hearing| hearing.is_of_server());
-        let hears = hears || !self.roots.is_empty();
-        self.phase = Phase::Ready(ready);
-        self.set_state(ConnectionState::Ready);
-        for (message, from) in held {
-            self.on_message(message, from);
-        }
-        // Only if something can come on it that anybody hears.
-        if hears {
-            let happened = self.link.listen();
-            self.take_up(happened);
-        }
-        self.send_waiting();
     }
 
     /// The start has failed, and with it every call that waited for it.

@@ -101,6 +101,8 @@ pub(crate) enum Happening {
     Connects(u64, bool),
     /// Open the stream of what the server says by itself again after this pause.
     AwaitStream(Duration),
+    /// The stream is there, or the server does not offer it.
+    StreamSettled,
     /// Ask for the rest of this call's answer after this pause, or not any more.
     AwaitResume(CallId, Option<Duration>),
     /// The exchange has ended.

@@ -18,14 +18,13 @@ fn asked() -> (Bench, Posted) {
     let mut config = config();
     config.hears = vec![Hearing::Elicitation];
     let mut bench = Bench::new(config, target());
-    let call = bench.begin(Connect);
+    bench.begin(Connect);
     let probe = bench.expect("server/discover");
     bench.says(&probe, 404, "");
     let initialize = bench.expect("initialize");
     bench.welcome(&initialize, "2025-06-18", Some("session-1"));
     let notification = bench.expect(INITIALIZED);
     bench.accepts(&notification);
-    bench.done(&call).unwrap();
     let get = got(&mut bench);
     (bench, get)
 }
@@ -71,7 +70,7 @@ fn it_is_asked_for_if_anybody_hears() {
     assert_eq!(get.header("mcp-session-id"), Some("session-1"));
     assert_eq!(get.header("mcp-protocol-version"), Some("2025-06-18"));
     assert_eq!((get.header("content-type"), last_id(&get)), (None, None));
-    // Nothing waits for its answer.
+    bench.head(&get, 200, SSE);
     lists(&mut bench);
     bench.quiet();
     for hears in [vec![], vec![Hearing::RequestMeta]] {
@@ -127,6 +126,62 @@ fn what_was_not_declared_is_refused() {
     let notification = bench.expect(INITIALIZED);
     bench.accepts(&notification);
     got(&mut bench);
+}
+
+/// M-SESS-08: calls wait for its head, so that nothing is lost that the server says on it, but for
+/// half a second at most; and not longer than until it is clear that it is not there.
+#[test]
+fn calls_wait_for_it_for_a_while() {
+    type Settle = fn(&mut Bench, &Posted);
+    let mut settled: Vec<(Settle, u64)> = vec![
+        (|bench, get| bench.head(get, 200, SSE), 0),
+        (|bench, get| bench.whole(get, 405, JSON, b""), 0),
+        (|bench, get| bench.whole(get, 503, &[], b""), 0),
+        (|bench, get| bench.breaks(get, HttpFailureKind::Connect, Sent::None), 0),
+        (|bench, get| bench.resets(get), 0),
+    ];
+    settled.push((|bench, _| assert_eq!(bench.next_deadline(), TimerReason::Stream), 500));
+    for (settle, waited) in settled {
+        let (mut bench, get) = asked();
+        let call = bench.begin(ListTools);
+        bench.quiet();
+        let since = bench.now;
+        settle(&mut bench, &get);
+        assert_eq!(bench.now - since, Duration::from_millis(waited));
+        let post = bench.expect("tools/list");
+        bench.result(&post, json!({ "tools": [] }));
+        bench.done(&call).unwrap();
+    }
+    // It is heard all the same when it comes later.
+    let (mut bench, get) = asked();
+    bench.next_deadline();
+    lists(&mut bench);
+    bench.head(&get, 200, SSE);
+    assert_eq!(bench.events.last(), Some(&Event::StreamOpened));
+    bench.body(&get, event(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#).as_bytes());
+    let pong = bench.next_post();
+    assert_eq!(pong.id(), &json!(7));
+}
+
+/// M-SESS-08: what comes on it is served, although no call has been sent yet; and a start that ends
+/// meanwhile leaves nothing of it.
+#[test]
+fn it_serves_before_the_first_call() {
+    let (mut bench, get) = asked();
+    let call = bench.begin(ListTools);
+    bench.streams(&get, &event(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#));
+    let (first, second) = (bench.next_post(), bench.next_post());
+    assert_eq!((first.method(), second.id()), ("tools/list", &json!(7)));
+    bench.cancel(&call);
+    let (mut bench, get) = asked();
+    let call = bench.begin(ListTools);
+    bench.cancel(&call);
+    bench.input(Input::Disconnect);
+    assert!(!bench.watch.is_open(get.exchange));
+    let delete = bench.next_post();
+    bench.accepts(&delete);
+    assert_eq!(bench.deadline(), None);
+    bench.quiet();
 }
 
 /// M-SESS-08: a server need not offer it. Whatever says so, calls go on, and it is not asked again.
@@ -274,6 +329,7 @@ fn a_silent_stream_is_opened_anew() {
     assert_eq!(after, SECOND);
     // The same goes for one that is never answered.
     let (mut bench, get) = asked();
+    bench.next_deadline();
     bench.advance(300 * SECOND);
     assert!(!bench.watch.is_open(get.exchange));
     again(&mut bench);
@@ -321,9 +377,9 @@ fn a_new_session_has_a_stream_of_its_own() {
         let notification = bench.expect(INITIALIZED);
         bench.accepts(&notification);
         let get = got(&mut bench);
-        let post = bench.expect("tools/list");
         assert_eq!((get.header("mcp-session-id"), last_id(&get)), (Some("session-2"), None));
         bench.head(&get, 200, SSE);
+        let post = bench.expect("tools/list");
         bench.result(&post, json!({ "tools": [] }));
         bench.done(&call).unwrap();
         bench.advance(10 * SECOND);

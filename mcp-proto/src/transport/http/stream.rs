@@ -87,7 +87,7 @@ impl Http {
             && reader.is_stream()
         {
             exchange.phase = Phase::Body(Box::new(reader));
-            return vec![Happening::Event(Event::StreamOpened)];
+            return vec![Happening::Event(Event::StreamOpened), Happening::StreamSettled];
         }
         exchange.phase = Phase::Over;
         let mut all = vec![Happening::Http(id, owner, HttpOutput::Release)];
@@ -96,7 +96,7 @@ impl Http {
             all.extend(self.stream_over(id));
         } else {
             self.stream = Stream::Off;
-            all.push(Happening::Event(Event::StreamNotOffered { status: status.0 }));
+            all.extend(not_offered(status.0));
         }
         all
     }
@@ -114,7 +114,7 @@ impl Http {
         match why {
             Failure::Redirect { status, .. } if self.stream.is_on(exchange) => {
                 self.stream = Stream::Off;
-                vec![Happening::Event(Event::StreamNotOffered { status: *status })]
+                not_offered(*status).into()
             }
             _ => self.stream_over(exchange).into_iter().collect(),
         }
@@ -135,4 +135,8 @@ impl Http {
     pub(crate) fn comes(&self, id: ExchangeId) -> Option<Happening> {
         self.stream.is_on(id).then_some(Happening::Await(id, Some(STREAM_IDLE)))
     }
+}
+
+fn not_offered(status: u16) -> [Happening; 2] {
+    [Happening::Event(Event::StreamNotOffered { status }), Happening::StreamSettled]
 }
