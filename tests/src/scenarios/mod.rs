@@ -413,6 +413,11 @@ chapters! { $
         #[http] the_get_stream_need_not_be_offered
         #[http] a_get_stream_that_ends_at_once_is_opened_ever_more_slowly
         #[http] what_a_server_asks_on_the_get_stream_is_answered;
+    resume:
+        #[http] an_answer_that_breaks_off_goes_on
+        #[http] a_rest_that_breaks_off_goes_on
+        #[http] a_rest_that_cannot_be_had_fails_its_call_alone
+        #[http] each_answer_has_its_own_rest;
     probes:
         #[http] whatever_no_modern_server_says_means_legacy
         #[http] a_server_that_wants_authorization_has_not_said_what_it_speaks
