@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::calls::Step;
+use super::calls::{Judged, Step};
 use super::{Connection, request};
 use crate::error::{CloseReason, PaginationFault, PeerError, ServerError};
 use crate::interface::{Output, Owner, ResendReason};
@@ -40,9 +40,13 @@ impl Connection {
             return;
         };
         match outcome {
+            outcome if call.judged == Judged::Asks => self.on_judged(id, outcome),
             Err(error) => self.on_server_error(id, error),
             Ok(result) => {
                 let spec = call.erased.spec;
+                if call.method() == "server/discover" {
+                    self.discovered(&result);
+                }
                 match read_result(&result, self.is_modern(), spec) {
                     Err(kind) => self.end_call(id, kind),
                     Ok(Next::Input) => self.on_input_required(id, &result),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::calls::{CallState, Pages, Past, Step};
+use super::calls::{CallState, Judged, Pages, Past, Step};
 use super::{Asked, Connection, Phase, Waiter, request};
 use crate::interface::{Answer, Hearing, Item, Mailbox, Output, Owner, Question};
 use crate::op::ErasedCall;
@@ -34,9 +34,13 @@ impl Connection {
         }
     }
 
-    /// The connection is ready: calls that waited for it go on.
+    /// The connection is ready: calls that waited for it go on. What the server offers it has just
+    /// said.
     pub(super) fn send_waiting(&mut self) {
         for id in self.calls.ids(|call| matches!(call.step, Step::Waiting)) {
+            if let Some(call) = self.calls.get_mut(id) {
+                call.judged = Judged::Yes;
+            }
             self.start_clock(id);
             self.send_next(id);
         }
@@ -81,22 +85,21 @@ impl Connection {
 
     /// Sends the next request of a call, or asks the host for its metadata first.
     pub(super) fn send_next(&mut self, id: CallId) {
+        if !matches!(self.phase, Phase::Ready(_)) || !self.judge(id) {
+            return;
+        }
         let Phase::Ready(ready) = &self.phase else {
             return;
         };
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
-        let needs = call.erased.spec.needs;
-        if !needs.is_empty() && !ready.info.capabilities.has(needs) {
-            return self.end_call(id, ErrorKind::Capability(needs.join(".")));
-        }
         let modern = ready.info.era == Era::Modern;
         let resume = call.erased.params.resume.take();
         if !modern && (call.rounds.is_some() || resume.is_some()) {
             return self.end_call(id, ErrorKind::InputRequired(InputFault::OtherServer));
         }
-        if !call.prepare(ready.info.era) {
+        if call.judged != Judged::Asks && !call.prepare(ready.info.era) {
             return self.arrived(id, Vec::new());
         }
         if let Some(from) = resume {
@@ -141,15 +144,17 @@ impl Connection {
         let places = [&self.meta, request_meta, &params.meta, &options.meta];
         let mut meta = request::host_meta(level.chain(places)).into_owned();
         let taken = |token: &str| self.calls.by_token(token).is_some();
-        let token = progress_token(&mut meta, request, options.progress, taken);
-        let (method, object, fixed) = (call.method(), params.object.as_str(), &ready.protocol_meta);
+        let judges = call.judged == Judged::Asks;
+        let token = progress_token(&mut meta, request, options.progress && !judges, taken);
+        let (method, fixed) = (call.method(), &ready.protocol_meta);
+        let object = if judges { "{}" } else { params.object.as_str() };
         let cursor = call.pages.cursor.as_ref().map(Raw::as_str);
         let input = call.rounds.as_ref().map(|rounds| rounds.input()).unwrap_or_default();
         let length = object.len() + input.len() + fixed.len() + 64;
         let line = jsonrpc::request_line_with(request, method, length, |line| {
             request::push_params(line, [object, &input], cursor, fixed, &meta);
         });
-        let (name, owner) = (params.name.as_deref(), Owner::Call(id));
+        let (name, owner) = (params.name.as_deref().filter(|_| !judges), Owner::Call(id));
         let message = Outgoing::Request { id: request, method, name, line, owner, modern };
         // While the server shows signs of its end nothing is sent: the call waits for the next one.
         let Some(sent) = self.link.send(message) else {
@@ -162,6 +167,7 @@ impl Connection {
         self.tell_of_meta(&meta);
         if let Some(call) = self.calls.get_mut(id)
             && call.past == Past::Unsent
+            && !judges
         {
             call.past = Past::Sent;
         }

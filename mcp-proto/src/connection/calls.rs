@@ -16,6 +16,8 @@ pub(super) struct CallState {
     pub(super) erased: ErasedCall,
     pub(super) step: Step,
     pub(super) past: Past,
+    /// Whether the server offers what it needs.
+    pub(super) judged: Judged,
     pub(super) spent: Spent,
     /// The method of its latest request, if its parameters do not name one.
     method: &'static str,
@@ -53,6 +55,17 @@ pub(super) enum Past {
     Sent,
     /// A request that may have run was followed by another: whatever becomes of that, nobody knows.
     InDoubt,
+}
+
+/// Whether it is known that the server offers what a call needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// Not yet.
+    No,
+    /// Its next request, or the one that is out, asks for it.
+    Asks,
+    /// As far as it can be.
+    Yes,
 }
 
 /// What a call has used up of that which it gets a bounded number of times.
@@ -109,6 +122,7 @@ impl CallState {
             erased,
             step: Step::Waiting,
             past: Past::Unsent,
+            judged: Judged::No,
             spent: Spent::default(),
             since,
             pages: Pages::default(),
@@ -119,6 +133,9 @@ impl CallState {
 
     /// The method of its latest request.
     pub(super) fn method(&self) -> &str {
+        if self.judged == Judged::Asks {
+            return "server/discover";
+        }
         self.erased.params.method.as_deref().unwrap_or(self.method)
     }
 

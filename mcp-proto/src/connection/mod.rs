@@ -12,6 +12,7 @@ mod deprecated;
 mod dispatch;
 mod end;
 mod greeting;
+mod judge;
 mod mailbox;
 mod memory;
 mod peer;

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crate::era::{Held, Start};
 use crate::error::CloseReason;
@@ -43,6 +44,14 @@ pub(super) struct Ready {
     pub(super) protocol_meta: String,
     /// What was declared in `initialize`. A legacy server must not ask for anything else.
     pub(super) declared: Vec<Hearing>,
+    /// From when on the server is asked again what it offers, before that counts. `None`: never.
+    pub(super) stale_from: Option<Duration>,
+}
+
+impl Ready {
+    pub(super) fn is_stale(&self, now: Duration) -> bool {
+        self.stale_from.is_some_and(|time| now >= time)
+    }
 }
 
 impl Phase {

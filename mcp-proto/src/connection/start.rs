@@ -241,6 +241,7 @@ impl Connection {
     fn on_agreed(&mut self, agreed: Agreed) {
         let Some(start) = self.phase.start() else { return };
         let (held, declared) = (start.take_held(), std::mem::take(&mut start.declared));
+        let stale_from = agreed.fresh_for.map(|time| self.now.mono.saturating_add(time));
         let info = agreed.info;
         let (era, version) = (info.era, info.version);
         self.learn(version);
@@ -263,7 +264,7 @@ impl Connection {
         let info = Arc::new(info);
         self.known = Some(Arc::clone(&info));
         self.event(Event::EraDecided { era, version });
-        let ready = Ready { info, protocol_meta, declared };
+        let ready = Ready { info, protocol_meta, declared, stale_from };
         self.phase = Phase::Greeting(Greeting { ready, held, again: false, listens: false });
         match era {
             Era::Modern => self.on_ready(),

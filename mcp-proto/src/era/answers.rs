@@ -1,5 +1,7 @@
 //! The answers that decide an era.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -20,6 +22,8 @@ pub(crate) enum Answered {
 #[derive(Debug)]
 pub(crate) struct Agreed {
     pub(crate) info: ServerInfo,
+    /// For how long that holds, from its receipt on. `None`: as long as the session.
+    pub(crate) fresh_for: Option<Duration>,
 }
 
 /// The result of `server/discover` (specification: server/discover).
@@ -29,6 +33,7 @@ pub(super) struct Discovered {
     capabilities: Map<String, Value>,
     implementation: Option<Implementation>,
     instructions: Option<String>,
+    fresh_for: Duration,
 }
 
 impl Discovered {
@@ -40,8 +45,13 @@ impl Discovered {
             capabilities: ServerCapabilities::new(self.capabilities),
             instructions: self.instructions,
         };
-        Agreed { info }
+        Agreed { info, fresh_for: Some(self.fresh_for) }
     }
+}
+
+/// Reads what a modern server says anew of itself. The version is the one that was agreed on.
+pub(crate) fn discovered(raw: &Raw, version: ProtocolVersion) -> Result<Agreed, String> {
+    discover(raw).map(|result| result.agreed(version))
 }
 
 /// Reads the result of `server/discover`. Without a list of versions it is none: some legacy
@@ -64,6 +74,7 @@ pub(super) fn discover(raw: &Raw) -> Result<Discovered, String> {
     Ok(Discovered {
         versions,
         implementation,
+        fresh_for: fresh_for(members.get("ttlMs")),
         capabilities: object(&mut members, "capabilities"),
         instructions: text(&mut members, "instructions"),
     })
@@ -92,7 +103,17 @@ pub(super) fn initialize(raw: &Raw) -> Result<Agreed, String> {
         capabilities: ServerCapabilities::new(object(&mut members, "capabilities")),
         instructions: text(&mut members, "instructions"),
     };
-    Ok(Agreed { info })
+    Ok(Agreed { info, fresh_for: None })
+}
+
+/// For how long a result is fresh. Without a time, or with one that is none, it never is
+/// (specification: server/utilities/caching, "TTL").
+fn fresh_for(ttl_ms: Option<&Value>) -> Duration {
+    let number = ttl_ms.and_then(|ttl| {
+        let whole = |it: &f64| it.fract() == 0.0 && (0.0..=u64::MAX as f64).contains(it);
+        ttl.as_u64().or_else(|| ttl.as_f64().filter(whole).map(|it| it as u64))
+    });
+    number.map_or(Duration::ZERO, Duration::from_millis)
 }
 
 /// Who the server says it is; nothing, if that is malformed.

@@ -8,7 +8,7 @@ mod learnt;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-pub(crate) use answers::{Agreed, Answered};
+pub(crate) use answers::{Agreed, Answered, discovered};
 pub(crate) use http::backoff;
 pub(crate) use learnt::Learnt;
 

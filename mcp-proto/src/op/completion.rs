@@ -20,7 +20,9 @@ pub(super) static COMPLETE: Spec = Spec {
 /// Asks what an argument of a prompt or of a URI template could be.
 ///
 /// A host that asks at each key press waits for a pause of its user's first: nothing here limits
-/// how often a server is asked.
+/// how often a server is asked. Servers that offer no completions are not asked. A modern server
+/// says for how long its offer counts; after that, or if it does not say it, each completion is two
+/// requests: `server/discover`, then this one (server/utilities/caching).
 #[derive(Clone, Debug)]
 pub struct Complete {
     reference: CompletionReference,

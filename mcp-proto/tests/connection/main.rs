@@ -8,6 +8,7 @@ mod deaths;
 mod deprecated;
 mod era;
 mod errors;
+mod fresh;
 mod held;
 mod hostile;
 mod lines;

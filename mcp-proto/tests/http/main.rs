@@ -9,6 +9,7 @@ mod broken;
 mod closing;
 mod era;
 mod foreign;
+mod fresh;
 mod gzip;
 mod handshake;
 mod headers;

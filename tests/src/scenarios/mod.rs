@@ -338,6 +338,7 @@ chapters! { $
         resources_are_listed_and_read
         a_resource_that_is_not_there_is_named
         arguments_are_completed_where_that_is_offered
+        an_offer_that_is_stale_is_asked_for_again
         the_logging_level_is_told
         several_calls_end_in_their_order;
     progress:

@@ -15,7 +15,7 @@ fn demo(on: &Stage, arguments: &[&str]) -> Client {
 /// A modern server that offers this.
 fn modern(capabilities: &str) -> Script {
     let result = format!(
-        r#"{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{capabilities}}}"#
+        r#"{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{capabilities},"ttlMs":60000}}"#
     );
     Script::new().expect("server/discover").result(&result)
 }
@@ -109,6 +109,34 @@ pub fn arguments_are_completed_where_that_is_offered(on: &Stage) {
     let error = ask(&client).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Capability(what) if what == "completions"));
     client.close();
+}
+
+/// M-ERA-24, M-CAP-04
+pub fn an_offer_that_is_stale_is_asked_for_again(on: &Stage) {
+    let says = |offers: &str| {
+        let versions = r#""resultType":"complete","supportedVersions":["2026-07-28"]"#;
+        format!(r#"{{{versions},"capabilities":{offers},"ttlMs":0}}"#)
+    };
+    let script = Script::new()
+        .expect("server/discover")
+        .result(&says("{}"))
+        .expect("server/discover")
+        .result(&says(r#"{"completions":{}}"#))
+        .expect("completion/complete")
+        .result(r#"{"completion":{"values":["python"]}}"#)
+        .expect("server/discover")
+        .result(&says("{}"));
+    let (client, playing) = on.play(script);
+    let ask = || {
+        let reference = CompletionReference::prompt("review");
+        client.complete(reference, "language".into(), "py".into())
+    };
+    assert_eq!(ask().unwrap().values, ["python"]);
+    let error = ask().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Capability(what) if what == "completions"));
+    assert!(!client.server().unwrap().capabilities.has(&["completions"]));
+    client.close();
+    playing.finish().check();
 }
 
 /// M-LOG-02, M-LOG-03

@@ -69,12 +69,13 @@ impl World {
     /// Everybody does what is expected of them, until nothing is left to do.
     fn run(&mut self) {
         for _ in 0..TURNS {
+            // What is begun here goes on in the next turn, before any time passes.
+            let before = self.inputs;
             self.connected();
             self.settle();
             if self.broken().is_some() {
                 return;
             }
-            let before = self.inputs;
             while self.open_questions() > 0 && self.broken().is_none() {
                 self.answer(0, Answering::Fitting);
             }

@@ -42,7 +42,7 @@ pub(crate) fn discovered(versions: &[&str]) -> Value {
         "supportedVersions": versions,
         "capabilities": { "tools": {} },
         "instructions": "be kind",
-        "ttlMs": 0,
+        "ttlMs": 60000,
         "cacheScope": "private",
         "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "peer", "version": "1" } },
     })
