@@ -67,6 +67,15 @@ pub enum Event {
     },
     /// An item was dropped because too many waited for the host.
     ItemDropped(CallId),
+    /// A tool is left out of the lists of its server, since what it wants in headers breaks the rules
+    /// of the specification. At most [`MAX_TOOLS_EXCLUDED`](crate::MAX_TOOLS_EXCLUDED) are told for
+    /// a list.
+    ToolExcluded {
+        /// The name of the tool, escaped and bounded.
+        tool: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A member of a server's request means nothing in its era.
     MemberIgnored {
         /// Which one.

@@ -102,6 +102,7 @@ pub mod model;
 pub mod op;
 mod question;
 mod raw;
+mod schema;
 mod target;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -114,10 +115,10 @@ pub mod wire;
 pub use config::{
     CALL_TIMEOUT, CLOSE_GRACE, Command, ConnectionConfig, DISCOVER_TIMEOUT, ERROR_BODY_WAIT,
     EXIT_WAIT, EraChoice, HTTP_BACKOFF, HTTP_CALL_TIMEOUT, HTTP_RETRIES, HttpConfig, LOAD_WAIT,
-    MAX_LIST_BYTES, MAX_MESSAGE_BYTES, MAX_PAGES, MAX_PENDING_ITEM_BYTES, MAX_PENDING_ITEMS,
-    MAX_REPLY_BYTES, MAX_SERVER_REQUESTS, RESUME_ATTEMPTS, RESUME_PAUSE_MIN, START_TIMEOUT,
-    STDERR_TAIL_BYTES, STORED_ERA_MAX_AGE, STREAM_IDLE, STREAM_PAUSE, STREAM_PAUSE_MAX,
-    STREAM_PAUSE_MIN, STREAM_WAIT, StderrPolicy, Transport,
+    MAX_HELD_TOOL_BYTES, MAX_LIST_BYTES, MAX_MESSAGE_BYTES, MAX_PAGES, MAX_PENDING_ITEM_BYTES,
+    MAX_PENDING_ITEMS, MAX_REPLY_BYTES, MAX_SERVER_REQUESTS, MAX_TOOLS_EXCLUDED, RESUME_ATTEMPTS,
+    RESUME_PAUSE_MIN, START_TIMEOUT, STDERR_TAIL_BYTES, STORED_ERA_MAX_AGE, STREAM_IDLE,
+    STREAM_PAUSE, STREAM_PAUSE_MAX, STREAM_PAUSE_MIN, STREAM_WAIT, StderrPolicy, Transport,
 };
 pub use connection::Connection;
 pub use deprecated::{DEPRECATIONS, DeprecatedFeature, Deprecation};
@@ -136,6 +137,10 @@ pub use interface::{
 };
 pub use op::{Call, ErasedCall, Operation, Reply};
 pub use raw::Raw;
+pub use schema::{
+    HeaderParameter, HeaderParameters, HeaderType, InvalidAnnotation, MAX_HEADER_NAME_BYTES,
+    MAX_HEADER_PARAMETERS,
+};
 pub use target::Target;
 pub use time::{Deadline, Now, TimerReason};
 pub use version::{Era, ProtocolVersion};

@@ -28,6 +28,9 @@ pub fn event(server: &str, event: &Event) {
         Event::ItemDropped(call) => {
             warn!(target: "mcp", server, %call, "too many items wait for the host; one was dropped");
         }
+        Event::ToolExcluded { tool, why } => {
+            warn!(target: "mcp", server, tool, why, "the tool is left out of the list");
+        }
         Event::MemberIgnored { member } => {
             warn!(target: "mcp", server, member, "a member means nothing in this era; ignored");
         }

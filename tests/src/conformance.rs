@@ -15,6 +15,8 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 
 const USAGE: &str = "usage: conformance-client --runtime blocking|smol|tokio|tokio-threads URL";
 const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
+/// What some scenarios tell of what is to be done, as JSON.
+const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
 /// Does what the scenario in the environment asks for.
 ///
@@ -58,6 +60,7 @@ fn behaviour(scenario: &str) -> Option<Act> {
     Some(match scenario {
         "initialize" | "json-schema-ref-no-deref" | "request-metadata" => list_tools,
         "tools_call" => add_numbers,
+        "http-custom-headers" | "http-invalid-tool-headers" => call_with_headers,
         "sse-retry" => call_across_streams,
         "http-standard-headers" => ask_for_everything,
         "json-schema-2020-12-preservation" => echo_a_schema,
@@ -105,13 +108,46 @@ fn go_round(client: &Client) -> Result<(), Failure> {
 /// Whatever the server has to offer is asked for once.
 fn ask_for_everything(client: &Client) -> Result<(), Failure> {
     for tool in client.list_tools()? {
-        client.call_tool(&tool.name, json!({}))?;
+        client.call_tool(&tool.name, fitting(tool.input_schema.as_str())?)?;
     }
     for uri in listed(client, "resources/list", "resources", "uri")? {
         client.request("resources/read", members([("uri", uri)]))?;
     }
     for name in listed(client, "prompts/list", "prompts", "name")? {
         client.request("prompts/get", members([("name", name)]))?;
+    }
+    Ok(())
+}
+
+/// Something for each argument that a schema requires.
+fn fitting(schema: &str) -> Result<Value, Failure> {
+    let schema: Value = serde_json::from_str(schema)?;
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let value = |name: &str| match schema["properties"][name]["type"].as_str() {
+        Some("number" | "integer") => json!(1),
+        Some("boolean") => json!(true),
+        Some("object") => json!({}),
+        Some("array") => json!([]),
+        _ => json!("text"),
+    };
+    let names = required.iter().filter_map(Value::as_str);
+    Ok(names.map(|name| (name.to_owned(), value(name))).collect::<Map<_, _>>().into())
+}
+
+/// The calls that the suite names, or else one of each tool that the client lists.
+fn call_with_headers(client: &Client) -> Result<(), Failure> {
+    let tools = client.list_tools()?;
+    let context = std::env::var(CONTEXT).unwrap_or_default();
+    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+    if let Some(calls) = context["toolCalls"].as_array() {
+        for call in calls {
+            let name = call["name"].as_str().ok_or("a call in the context has no name")?;
+            client.call_tool(name, call["arguments"].clone())?;
+        }
+        return Ok(());
+    }
+    for tool in tools {
+        client.call_tool(&tool.name, json!({ "region": "us-west1" }))?;
     }
     Ok(())
 }

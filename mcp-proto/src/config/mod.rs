@@ -38,6 +38,12 @@ pub const MAX_PENDING_ITEM_BYTES: usize = 1024 * 1024;
 pub const MAX_REPLY_BYTES: usize = 1024 * 1024;
 /// The default of [`ConnectionConfig::max_server_requests`].
 pub const MAX_SERVER_REQUESTS: usize = 32;
+/// How much is held of what a server's tools want in headers and require, in bytes of their names
+/// and schemas. A tool beyond it is called without that knowledge.
+pub const MAX_HELD_TOOL_BYTES: usize = 4 * 1024 * 1024;
+/// How many tools of one list are told one by one to be left out because of their annotations. All
+/// of them are left out.
+pub const MAX_TOOLS_EXCLUDED: usize = 32;
 /// How long each stage of a close waits: after stdin was closed, and again after the request to
 /// terminate.
 pub const CLOSE_GRACE: Duration = Duration::from_secs(2);

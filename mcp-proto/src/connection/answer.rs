@@ -5,9 +5,9 @@ use alloc::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::calls::{Judged, Step};
+use super::calls::{Fetch, Judged, Step};
 use super::{Connection, request};
-use crate::error::{CloseReason, PaginationFault, PeerError, ServerError};
+use crate::error::{CloseReason, PeerError, ServerError};
 use crate::interface::{Output, Owner, ResendReason};
 use crate::op::Spec;
 use crate::wire::{json_trouble, scan};
@@ -41,6 +41,7 @@ impl Connection {
         };
         match outcome {
             outcome if call.judged == Judged::Asks => self.on_judged(id, outcome),
+            outcome if matches!(call.fetch, Fetch::Out(_)) => self.on_fetched(id, outcome),
             Err(error) => self.on_server_error(id, error),
             Ok(result) => {
                 let spec = call.erased.spec;
@@ -68,7 +69,9 @@ impl Connection {
         {
             return self.send_again(id, ResendReason::Version);
         }
-        self.end_call(id, ErrorKind::Server(Box::new(error)));
+        if !self.refreshes(id, &error) {
+            self.end_call(id, ErrorKind::Server(Box::new(error)));
+        }
     }
 
     /// A page of a list has come: the next one is asked for, within the bounds.
@@ -77,27 +80,13 @@ impl Connection {
             return;
         };
         call.spent.next_page();
-        call.pages.bytes += page.len();
-        if self.config.doctored(11) && next.is_none() {
-            call.pages.all.push(page.clone());
-        }
-        call.pages.all.push(page);
-        // Two spellings of one text are one cursor.
-        let text = next.as_ref().and_then(|next| next.parse::<String>().ok());
-        let allowed = self.config.max_list_bytes + usize::from(self.config.doctored(17)) * 100;
-        let fault = if call.pages.bytes > allowed {
-            PaginationFault::TooManyBytes(self.config.max_list_bytes)
-        } else if text.is_some_and(|text| !call.pages.seen.insert(text)) {
-            PaginationFault::RepeatedCursor
-        } else if next.is_some() && call.pages.all.len() >= self.config.max_pages {
-            PaginationFault::TooManyPages(self.config.max_pages)
-        } else if next.is_some() {
-            call.pages.cursor = next;
-            self.calls.advance(id, Step::Waiting);
-            return self.send_next(id);
-        } else {
-            let pages = std::mem::take(&mut call.pages.all);
-            return self.arrived(id, pages);
+        let fault = match call.pages.take(page, next, &self.config) {
+            Ok(Some(pages)) => return self.arrived(id, pages),
+            Ok(None) => {
+                self.calls.advance(id, Step::Waiting);
+                return self.send_next(id);
+            }
+            Err(fault) => fault,
         };
         let pages = std::mem::take(&mut call.pages.all);
         match self.reply(pages) {
@@ -111,11 +100,13 @@ impl Connection {
 
     fn reply(&self, pages: Vec<Raw>) -> Option<Reply> {
         let info = Arc::clone(self.known.as_ref()?);
-        Some(Reply { pages, info, server: Arc::clone(&self.server) })
+        let (server, mirrors) = (Arc::clone(&self.server), self.mirrors());
+        Some(Reply { pages, info, server, mirrors })
     }
 
     /// The result is here. It is handed on once the items that came before it were taken.
     pub(super) fn arrived(&mut self, id: CallId, pages: Vec<Raw>) {
+        self.learn_tools(id, &pages);
         let Some(reply) = self.reply(pages) else {
             return;
         };
@@ -144,7 +135,7 @@ impl Connection {
 }
 
 /// What follows a result.
-enum Next {
+pub(super) enum Next {
     /// Nothing: it is all of it.
     End,
     /// It is a page of a list, and this is the cursor of the next one.
@@ -155,7 +146,7 @@ enum Next {
 
 /// Reads what decides about a result: its type and its cursor (specification: basic,
 /// "ResultType"; server/utilities/pagination).
-fn read_result(result: &Raw, modern: bool, spec: &Spec) -> Result<Next, ErrorKind> {
+pub(super) fn read_result(result: &Raw, modern: bool, spec: &Spec) -> Result<Next, ErrorKind> {
     let (paged, may_ask) = (spec.paged.is_some(), spec.may_ask);
     let wrong = |why: String| Err(ErrorKind::Peer(PeerError::Result(why)));
     if !result.as_str().starts_with('{') {

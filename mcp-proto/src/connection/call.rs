@@ -99,12 +99,18 @@ impl Connection {
         if !modern && (call.rounds.is_some() || resume.is_some()) {
             return self.end_call(id, ErrorKind::InputRequired(InputFault::OtherServer));
         }
-        if call.judged != Judged::Asks && !call.prepare(ready.info.era) {
+        if !call.is_aside() && !call.prepare(ready.info.era) {
             return self.arrived(id, Vec::new());
         }
         if let Some(from) = resume {
             return self.resume_rounds(id, *from);
         }
+        if !self.judge_arguments(id) {
+            return;
+        }
+        let Some(call) = self.calls.get(id) else {
+            return;
+        };
         if self.hears.contains(&Hearing::RequestMeta) {
             let question = Question::RequestMeta { method: String::from(call.method()) };
             self.ask(Owner::Call(id), Asked::Meta(id), question);
@@ -144,18 +150,25 @@ impl Connection {
         let places = [&self.meta, request_meta, &params.meta, &options.meta];
         let mut meta = request::host_meta(level.chain(places)).into_owned();
         let taken = |token: &str| self.calls.by_token(token).is_some();
-        let judges = call.judged == Judged::Asks;
-        let token = progress_token(&mut meta, request, options.progress && !judges, taken);
+        let aside = call.is_aside();
+        let token = progress_token(&mut meta, request, options.progress && !aside, taken);
         let (method, fixed) = (call.method(), &ready.protocol_meta);
-        let object = if judges { "{}" } else { params.object.as_str() };
+        let object = if aside { "{}" } else { params.object.as_str() };
         let cursor = call.pages.cursor.as_ref().map(Raw::as_str);
-        let input = call.rounds.as_ref().map(|rounds| rounds.input()).unwrap_or_default();
+        let input = call
+            .rounds
+            .as_ref()
+            .filter(|_| !aside)
+            .map(|rounds| rounds.input())
+            .unwrap_or_default();
         let length = object.len() + input.len() + fixed.len() + 64;
         let line = jsonrpc::request_line_with(request, method, length, |line| {
             request::push_params(line, [object, &input], cursor, fixed, &meta);
         });
-        let (name, owner) = (params.name.as_deref().filter(|_| !judges), Owner::Call(id));
-        let message = Outgoing::Request { id: request, method, name, line, owner, modern };
+        let (name, owner) = (params.name.as_deref().filter(|_| !aside), Owner::Call(id));
+        let mirrored = if aside { &[] } else { &*call.mirrored };
+        let message =
+            Outgoing::Request { id: request, method, name, mirrored, line, owner, modern };
         // While the server shows signs of its end nothing is sent: the call waits for the next one.
         let Some(sent) = self.link.send(message) else {
             self.calls.advance(id, Step::Waiting);
@@ -166,8 +179,8 @@ impl Connection {
         self.calls.advance(id, Step::Sent { request, token });
         self.tell_of_meta(&meta);
         if let Some(call) = self.calls.get_mut(id)
-            && call.past == Past::Unsent
-            && !judges
+            && matches!(call.past, Past::Unsent | Past::Refused)
+            && !aside
         {
             call.past = Past::Sent;
         }

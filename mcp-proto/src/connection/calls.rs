@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::end::outcome_of;
 use super::mailbox::Waiting;
 use super::rounds::Rounds;
+use crate::error::{PaginationFault, ServerError};
 use crate::interface::ResendReason;
 use crate::op::{ErasedCall, Wire};
-use crate::{CallId, Era, ErrorKind, Outcome, Raw, Reply};
+use crate::{CallId, ConnectionConfig, Era, ErrorKind, Outcome, Raw, Reply};
 
 /// One call of the host's: one state machine for all operations.
 #[derive(Debug)]
@@ -18,6 +19,10 @@ pub(super) struct CallState {
     pub(super) past: Past,
     /// Whether the server offers what it needs.
     pub(super) judged: Judged,
+    /// How far the list is that its server wants to be read first.
+    pub(super) fetch: Fetch,
+    /// Its arguments that stand in headers.
+    pub(super) mirrored: Vec<(String, String)>,
     pub(super) spent: Spent,
     /// The method of its latest request, if its parameters do not name one.
     method: &'static str,
@@ -53,6 +58,8 @@ pub(super) enum Past {
     Unsent,
     /// Requests were sent, and how the latest ends decides.
     Sent,
+    /// The server has refused the latest, and did not run it.
+    Refused,
     /// A request that may have run was followed by another: whatever becomes of that, nobody knows.
     InDoubt,
 }
@@ -66,6 +73,17 @@ pub(super) enum Judged {
     Asks,
     /// As far as it can be.
     Yes,
+}
+
+/// Whether the list of tools was read for a call whose headers the server refused. It is read once.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Fetch {
+    /// Not yet.
+    No,
+    /// Its next request, or the one that is out, is for the list. This was the refusal.
+    Out(Box<ServerError>),
+    /// It was, or it could not be.
+    Over,
 }
 
 /// What a call has used up of that which it gets a bounded number of times.
@@ -115,6 +133,40 @@ pub(super) struct Pages {
     pub(super) cursor: Option<Raw>,
 }
 
+impl Pages {
+    /// Takes a page in, within the bounds. Returns all of them after the last; before, it holds the
+    /// cursor of the next.
+    pub(super) fn take(
+        &mut self,
+        page: Raw,
+        next: Option<Raw>,
+        config: &ConnectionConfig,
+    ) -> Result<Option<Vec<Raw>>, PaginationFault> {
+        self.bytes += page.len();
+        if config.doctored(11) && next.is_none() {
+            self.all.push(page.clone());
+        }
+        self.all.push(page);
+        // Two spellings of one text are one cursor.
+        let text = next.as_ref().and_then(|next| next.parse::<String>().ok());
+        let allowed = config.max_list_bytes + usize::from(config.doctored(17)) * 100;
+        if self.bytes > allowed {
+            return Err(PaginationFault::TooManyBytes(config.max_list_bytes));
+        }
+        if text.is_some_and(|text| !self.seen.insert(text)) {
+            return Err(PaginationFault::RepeatedCursor);
+        }
+        if next.is_some() && self.all.len() >= config.max_pages {
+            return Err(PaginationFault::TooManyPages(config.max_pages));
+        }
+        if next.is_none() {
+            return Ok(Some(std::mem::take(&mut self.all)));
+        }
+        self.cursor = next;
+        Ok(None)
+    }
+}
+
 impl CallState {
     pub(super) fn new(erased: ErasedCall, since: Duration) -> Self {
         CallState {
@@ -123,6 +175,8 @@ impl CallState {
             step: Step::Waiting,
             past: Past::Unsent,
             judged: Judged::No,
+            fetch: Fetch::No,
+            mirrored: Vec::new(),
             spent: Spent::default(),
             since,
             pages: Pages::default(),
@@ -136,7 +190,15 @@ impl CallState {
         if self.judged == Judged::Asks {
             return "server/discover";
         }
+        if matches!(self.fetch, Fetch::Out(_)) {
+            return "tools/list";
+        }
         self.erased.params.method.as_deref().unwrap_or(self.method)
+    }
+
+    /// Whether its next request, or the one that is out, is not the one that it is about.
+    pub(super) fn is_aside(&self) -> bool {
+        self.judged == Judged::Asks || matches!(self.fetch, Fetch::Out(_))
     }
 
     /// Gets it ready for its next request. `false`: there is none to send.
@@ -155,6 +217,7 @@ impl CallState {
             Past::Unsent => Outcome::NotSent,
             // It is the server's turn no more: it has said that it waits.
             Past::Sent if self.is_asked() => Outcome::NotRun,
+            Past::Refused => Outcome::NotRun,
             Past::Sent => outcome_of(kind, self.erased.spec),
             Past::InDoubt => Outcome::Unknown,
         }

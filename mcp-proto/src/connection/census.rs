@@ -27,6 +27,8 @@ pub struct Census {
     pub pages: usize,
     /// Bytes of the call whose pages have most of them.
     pub page_bytes: usize,
+    /// Bytes of what is held of the server's tools.
+    pub tool_bytes: usize,
     /// Bytes of unfinished lines, events and bodies, of the source that has most of them.
     pub buffered: usize,
     /// Bytes of answers to the server that it has not read.
@@ -56,6 +58,7 @@ impl Connection {
                 _ => 0,
             },
             timers: self.timers.reasons().count(),
+            tool_bytes: self.tools.bytes(),
             ..Census::default()
         };
         self.calls.census(&mut census);

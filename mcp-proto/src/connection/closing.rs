@@ -21,6 +21,7 @@ impl Connection {
         self.end_calls(|_| ErrorKind::Closed(CloseReason::Closed));
         self.withdraw(|asked| matches!(asked, Asked::Save).then_some(Owner::Connection));
         self.rest(CloseReason::Closed);
+        self.tools.forget();
         self.phase = Phase::Closed(CloseReason::Closed);
         self.state = ConnectionState::Closed(CloseReason::Closed);
     }
@@ -55,6 +56,10 @@ impl Connection {
         self.withdraw_all(Owner::Connection);
         self.skipped = Skipped::default();
         self.relaunch_due = false;
+        // The next process is another server, whose tools nobody knows.
+        if !self.link.is_http() {
+            self.tools.forget();
+        }
         (self.phase, self.state) = if self.link.is_spent() {
             (Phase::Closed(reason.clone()), ConnectionState::Closed(reason))
         } else {

@@ -23,6 +23,7 @@ mod retry;
 mod rounds;
 mod start;
 mod timer;
+mod tools;
 
 #[cfg(feature = "testing")]
 pub use census::Census;
@@ -38,6 +39,7 @@ use self::memory::Memory;
 use self::peer::Served;
 use self::phase::{Asked, Greeting, Opening, Phase, Ready, Skipped, Waiter};
 use self::timer::Timers;
+use self::tools::Tools;
 use crate::error::{CloseReason, Outcome};
 use crate::interface::{CallOptions, ConnectionState, Hearing, Input, Output, Setting, Source};
 use crate::journal::Recorder;
@@ -84,6 +86,8 @@ pub struct Connection {
     outputs: VecDeque<Output>,
     skipped: Skipped,
     memory: Memory,
+    /// What is known of the parameters of its tools.
+    tools: Tools,
     /// The server, as it introduced itself last.
     known: Option<Arc<ServerInfo>>,
     /// When it was last told that too many answers to the server's requests are on their way.
@@ -141,6 +145,7 @@ impl Connection {
             outputs: VecDeque::new(),
             skipped: Skipped::default(),
             memory: Memory::default(),
+            tools: Tools::default(),
             known: None,
             saturated: None,
             relaunch_due: false,

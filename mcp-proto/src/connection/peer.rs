@@ -274,6 +274,8 @@ impl Connection {
             ("notifications/progress", Some(params)) => self.on_progress(&params, from),
             ("notifications/cancelled", Some(params)) => self.on_cancelled(&params),
             ("notifications/message", Some(_)) => self.deprecated(DeprecatedFeature::Logging),
+            // What was known of its tools is not any more.
+            ("notifications/tools/list_changed", _) => self.tools.forget(),
             // Whoever sends what nobody has asked for is not answered, and does no harm.
             _ => {}
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::calls::{Pages, Past, Step};
+use super::calls::{Fetch, Pages, Past, Step};
 use super::{Connection, Phase};
 use crate::interface::{Output, ResendReason};
 use crate::transport::Failure;
@@ -15,6 +15,9 @@ impl Connection {
         let kind = self.error_kind(failure.clone());
         let once = 1 + u32::from(self.config.doctored(15));
         let Some(call) = self.calls.get_mut(id) else { return };
+        if matches!(call.fetch, Fetch::Out(_)) {
+            return self.fetch_failed(id);
+        }
         let idempotent = call.erased.spec.idempotent || self.config.doctored(4);
         let past = match call.outcome(&kind) {
             Outcome::Unknown => Past::InDoubt,

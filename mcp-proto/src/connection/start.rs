@@ -145,7 +145,8 @@ impl Connection {
         let id = self.next_request(waiter);
         let owner = Owner::Connection;
         let line = jsonrpc::request_line(id, method, params);
-        let request = Outgoing::Request { id, method, name: None, line, owner, modern };
+        let request =
+            Outgoing::Request { id, method, name: None, mirrored: &[], line, owner, modern };
         self.send_message(request);
     }
 
@@ -293,6 +294,7 @@ impl Connection {
                 let outcome = match call.past {
                     Past::Unsent => Outcome::NotSent,
                     Past::Sent if call.is_asked() => Outcome::NotRun,
+                    Past::Refused => Outcome::NotRun,
                     Past::Sent | Past::InDoubt => Outcome::Unknown,
                 };
                 let error = error.clone().of(&self.server, call.method()).with(outcome);

@@ -174,6 +174,9 @@ pub enum ResendReason {
     Retry,
     /// The server had forgotten the session, and an idempotent request goes to the new one. Once.
     NewSession,
+    /// The server refused the headers of a `tools/call` (-32020), and its tools were listed anew. Once
+    /// per call.
+    HeaderMismatch,
     /// The server wants input, or time, before it runs the request, and gets it. Ten times per call.
     InputRequired,
 }

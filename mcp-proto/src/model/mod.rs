@@ -33,6 +33,7 @@ pub use resource::{
 pub use root::Root;
 pub use sampling::{ModelPreferences, SamplingMessage, SamplingRequest, SamplingResult};
 pub use server::{ServerCapabilities, ServerInfo};
+pub(crate) use tool::tool_outline;
 pub use tool::{CallToolResult, TaskSupport, Tool, ToolAnnotations};
 
 use base64::Engine as _;

@@ -118,6 +118,20 @@ struct Execution<'a> {
     task_support: Option<Cow<'a, str>>,
 }
 
+/// The name of a tool and the text of its input schema, where there are such.
+pub(crate) fn tool_outline(tool: &str) -> Option<(Cow<'_, str>, Option<&str>)> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Outline<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+        #[serde(borrow, default)]
+        input_schema: Option<&'a RawValue>,
+    }
+    let outline: Outline<'_> = object(tool).ok()?;
+    Some((outline.name, outline.input_schema.map(RawValue::get)))
+}
+
 impl Tool {
     /// Reads a definition.
     ///

@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 
 use super::{Operation, Params, Reply, Spec, Wire};
 use crate::model::{Prompt, Resource, ResourceTemplate, Tool};
-use crate::{ApiMisuse, Error, Raw};
+use crate::text::excerpt;
+use crate::{ApiMisuse, Error, HeaderParameters, Raw};
 
 /// The whole of a list, in the server's order.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +16,8 @@ use crate::{ApiMisuse, Error, Raw};
 pub struct List<T> {
     /// The items.
     pub items: Vec<T>,
-    /// What is wrong with the items that were left out because they are malformed.
+    /// What is wrong with the items that were left out because they are malformed, or because their
+    /// annotations break a rule.
     pub malformed: Vec<String>,
 }
 
@@ -28,7 +30,8 @@ pub type ToolList = List<Tool>;
 pub struct Page<T> {
     /// The items.
     pub items: Vec<T>,
-    /// What is wrong with the items that were left out because they are malformed.
+    /// What is wrong with the items that were left out because they are malformed, or because their
+    /// annotations break a rule.
     pub malformed: Vec<String>,
     /// With which cursor the next page is asked for; `None` after the last one. An empty text is a
     /// cursor like any other.
@@ -73,7 +76,7 @@ impl<T> List<T> {
         &mut self,
         page: &Raw,
         member: &'static str,
-        read: fn(Raw) -> Result<T, serde_json::Error>,
+        read: impl Fn(Raw) -> Result<T, String>,
     ) -> Result<Option<String>, Error> {
         let wrong = |error| Error::result(crate::wire::json_trouble(&error));
         let mut text = serde_json::Deserializer::from_str(page.as_str());
@@ -82,11 +85,45 @@ impl<T> List<T> {
         for item in found.items {
             match read(page.cut(item.get())) {
                 Ok(item) => self.items.push(item),
-                Err(error) => self.malformed.push(crate::wire::json_trouble(&error)),
+                Err(why) => self.malformed.push(why),
             }
         }
         let next = found.next.map(|next| serde_json::from_str::<Option<String>>(next.get()));
         Ok(next.transpose().map_err(wrong)?.flatten())
+    }
+}
+
+/// What a list may leave out although it is well-formed.
+trait Listed {
+    fn check(&self, _reply: &Reply) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl Listed for Prompt {}
+impl Listed for Resource {}
+impl Listed for ResourceTemplate {}
+
+impl Listed for Tool {
+    /// Over HTTP a tool is left out whose annotations break the rules (specification: server/tools,
+    /// "x-mcp-header").
+    fn check(&self, reply: &Reply) -> Result<(), String> {
+        if !reply.mirrors {
+            return Ok(());
+        }
+        let left_out = |why| format!("the tool {:?} is left out: {why}", excerpt(&self.name));
+        HeaderParameters::of(&self.input_schema).map(drop).map_err(left_out)
+    }
+}
+
+/// Reads an item of a list, and says what is wrong with one that is left out.
+fn reader<T: Listed>(
+    read: fn(Raw) -> Result<T, serde_json::Error>,
+    reply: &Reply,
+) -> impl Fn(Raw) -> Result<T, String> {
+    move |raw| {
+        let item = read(raw).map_err(|error| crate::wire::json_trouble(&error))?;
+        item.check(reply).map(|()| item)
     }
 }
 
@@ -134,6 +171,16 @@ const fn list(name: &'static str, method: &'static str, paged: Option<&'static s
     Spec { name, modern: wire, legacy: wire, paged, may_ask: false, idempotent: true, needs: &[] }
 }
 
+/// How a list of tools is read that the connection asks for itself.
+pub(crate) const LIST_TOOLS: &Spec = ListTools::SPEC;
+
+/// The items of a page. None, where it is no page.
+pub(crate) fn list_items(page: &Raw, member: &'static str) -> Vec<Raw> {
+    let mut text = serde_json::Deserializer::from_str(page.as_str());
+    let found = Members(member).deserialize(&mut text).map(|found| found.items);
+    found.unwrap_or_default().into_iter().map(|item| page.cut(item.get())).collect()
+}
+
 /// Two operations for a kind of item: one for all of a list, and one for a page of it.
 macro_rules! lists {
     ($(
@@ -162,7 +209,7 @@ macro_rules! lists {
             fn decode(&self, reply: &Reply) -> Result<List<$item>, Error> {
                 let mut list = List::default();
                 for page in &reply.pages {
-                    list.take(page, $member, <$item>::read)?;
+                    list.take(page, $member, reader(<$item>::read, reply))?;
                 }
                 Ok(list)
             }
@@ -201,7 +248,7 @@ macro_rules! lists {
 
             fn decode(&self, reply: &Reply) -> Result<Page<$item>, Error> {
                 let mut list = List::default();
-                let next_cursor = list.take(reply.result()?, $member, <$item>::read)?;
+                let next_cursor = list.take(reply.result()?, $member, reader(<$item>::read, reply))?;
                 let List { items, malformed } = list;
                 Ok(Page { items, malformed, next_cursor })
             }

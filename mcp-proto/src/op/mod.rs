@@ -20,6 +20,7 @@ use serde_json::Value;
 pub use completion::Complete;
 pub use connect::Connect;
 pub use custom::CustomRequest;
+pub(crate) use list::{LIST_TOOLS, list_items};
 pub use list::{
     List, ListPrompts, ListPromptsPage, ListResourceTemplates, ListResourceTemplatesPage,
     ListResources, ListResourcesPage, ListTools, ListToolsPage, Page, ToolList,
@@ -260,6 +261,9 @@ pub struct Reply {
     pub info: Arc<ServerInfo>,
     /// What the configuration calls the server.
     pub server: Arc<str>,
+    /// Whether arguments stand in headers on the way to the server, so that tools whose annotations
+    /// break the rules must be left out: modern servers over HTTP.
+    pub mirrors: bool,
 }
 
 impl Reply {

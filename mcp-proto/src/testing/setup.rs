@@ -138,6 +138,12 @@ impl Setup {
         }
     }
 
+    /// Whether a modern server over HTTP refuses calls of tools without their headers.
+    #[must_use]
+    pub fn wants_headers(&self) -> bool {
+        self.modern && self.version % 5 == 2
+    }
+
     /// The transport.
     #[must_use]
     pub fn transport(&self) -> Transport {

@@ -35,6 +35,8 @@ pub(crate) enum Outgoing<'a> {
         method: &'a str,
         /// What intermediaries may route by: the tool, prompt or resource.
         name: Option<&'a str>,
+        /// The arguments that stand in headers, over HTTP.
+        mirrored: &'a [(String, String)],
         /// The whole message, as one line.
         line: Vec<u8>,
         owner: Owner,

@@ -18,6 +18,7 @@ mod journals;
 mod limits;
 mod linear;
 mod memory;
+mod parameters;
 mod progress;
 mod redirects;
 mod requests;

@@ -414,6 +414,12 @@ chapters! { $
         #[http] the_get_stream_need_not_be_offered
         #[http] a_get_stream_that_ends_at_once_is_opened_ever_more_slowly
         #[http] what_a_server_asks_on_the_get_stream_is_answered;
+    parameters:
+        #[http] arguments_stand_in_headers
+        #[http] a_refusal_of_headers_lists_the_tools_and_calls_once_more
+        #[http] tools_with_invalid_annotations_are_left_out
+        #[stdio] without_headers_annotations_mean_nothing
+        #[http] arguments_that_cannot_be_sent_are_told_at_once;
     resume:
         #[http] an_answer_that_breaks_off_goes_on
         #[http] a_rest_that_breaks_off_goes_on

@@ -4,7 +4,7 @@ use mcp_proto::model::Content;
 use mcp_proto::{ErrorKind, PeerError, ServerErrorKind};
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::{Over, Stage};
 use super::conversation::echo;
 use crate::script::Script;
 
@@ -152,6 +152,10 @@ pub fn codes_mean_what_the_specification_says(on: &Stage) {
     let mut script = Script::modern();
     for (code, _) in codes {
         script = script.expect("tools/call").error(code, "no");
+        if code == -32020 && on.over == Over::Http {
+            // It is about headers there: the tools are asked for, but cannot be had.
+            script = script.expect("tools/list").error(-32601, "no");
+        }
     }
     let (client, playing) = on.play(script.answer_rest());
     for (code, kind) in codes {

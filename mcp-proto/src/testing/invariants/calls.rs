@@ -88,6 +88,9 @@ impl Invariants {
         let Some(open) = self.calls.get_mut(&id) else {
             return self.report(Rule::EndsOnce, format!("{id} is sent again after its end"));
         };
+        if open.aside && reason == ResendReason::Redirect {
+            return;
+        }
         open.resends.push(reason);
         let times = open.resends.iter().filter(|it| **it == reason).count();
         let (tool, idempotent) = (open.tool, open.idempotent);
@@ -95,13 +98,16 @@ impl Invariants {
         let rounds = 1 + open.resends.iter().filter(asked).count();
         // A list has these bounds for each of its pages, and every call for each of its rounds.
         let most = match reason {
-            ResendReason::Version | ResendReason::BrokenModernStream => 1,
+            ResendReason::Version
+            | ResendReason::BrokenModernStream
+            | ResendReason::HeaderMismatch => 1,
             ResendReason::Redirect => 5 * (2 + retries),
             ResendReason::Retry => retries,
             ResendReason::NewSession => 1,
             ResendReason::InputRequired => 10,
         };
-        let most = if reason == ResendReason::InputRequired { most } else { most * rounds };
+        let of_call = [ResendReason::InputRequired, ResendReason::HeaderMismatch].contains(&reason);
+        let most = if of_call { most } else { most * rounds };
         let bounded = times <= most || !tool;
         self.check(bounded, Rule::Sends, || format!("{id}: {reason:?} for the {times}th time"));
         let harmless = !matches!(reason, ResendReason::Retry | ResendReason::NewSession);
@@ -110,12 +116,20 @@ impl Invariants {
         });
     }
 
-    /// A request of this call was sent.
-    pub(super) fn on_sent(&mut self, id: CallId, method: &str) {
+    /// A request of this call was sent; `begins`: for the first time, and for no later page.
+    pub(super) fn on_sent(&mut self, id: CallId, method: &str, begins: bool) {
         let Some(open) = self.calls.get_mut(&id) else {
             return self
                 .report(Rule::EndsOnce, format!("{method} is sent for {id}, which is over"));
         };
+        open.aside = open.tool && method == "tools/list";
+        if open.aside {
+            open.lists += usize::from(begins);
+            let (lists, sends) = (open.lists, open.sends);
+            return self.check(lists <= 1 && sends > 0, Rule::Sends, || {
+                format!("{id} lists the tools for the {lists}th time, and was sent {sends} times")
+            });
+        }
         open.sends += 1;
         let (tool, sends, resends) = (open.tool, open.sends, open.resends.len());
         self.check(!tool || sends <= 1 + resends, Rule::Sends, || {

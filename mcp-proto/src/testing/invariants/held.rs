@@ -75,6 +75,7 @@ impl Invariants {
             ("questions of the server's", census.server_questions, server_requests),
             ("messages before the era is known", census.held, server_requests),
             ("bytes of one message", census.buffered, messages.max(ERROR_BODY) + BESIDE),
+            ("bytes of tools", census.tool_bytes, crate::MAX_HELD_TOOL_BYTES),
             ("answers to the server", census.replies, REPLIES),
         ];
         for (what, held, most) in held {

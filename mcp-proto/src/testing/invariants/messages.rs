@@ -58,6 +58,8 @@ impl Invariants {
         let Some(id) = id.as_u64() else {
             return self.report(Rule::Messages, format!("no id of this client's: {id}"));
         };
+        let known = self.messages.bodies.contains_key(&id);
+        let begins = !known && all.pointer("/params/cursor").is_none();
         match self.messages.bodies.get(&id) {
             Some(before) => {
                 let same = before == bytes && !matches!(whose, Whose::Unknown);
@@ -82,7 +84,9 @@ impl Invariants {
             (Whose::Call(call), Some(marked)) if marked != call && self.is_marked(call) => {
                 self.report(Rule::Sends, format!("{method} of {marked} goes out for {call}"));
             }
-            (Whose::Call(call), _) | (Whose::Unknown, Some(call)) => self.on_sent(call, method),
+            (Whose::Call(call), _) | (Whose::Unknown, Some(call)) => {
+                self.on_sent(call, method, begins)
+            }
             (Whose::Nobody | Whose::Unknown, _) => {}
         }
     }

@@ -150,6 +150,10 @@ struct Open {
     /// How often a request of it was sent, as far as can be told.
     sends: usize,
     resends: Vec<ResendReason>,
+    /// How often the list of tools was asked for, page by page, on behalf of a tool's call.
+    lists: usize,
+    /// Its latest request was one of those.
+    aside: bool,
     /// Something was put into its request that tells its messages from others'.
     marked: bool,
 }

@@ -39,6 +39,8 @@ pub struct Message {
     pub page: Option<usize>,
     /// The session that it names.
     pub session: Option<String>,
+    /// Whether it lacks the header of a parameter that the server wants there.
+    pub(super) lacks_header: bool,
     /// How often progress was told.
     pub(super) told: u32,
 }
@@ -64,6 +66,7 @@ impl Message {
                 Some(cursor) => cursor.strip_prefix('p').and_then(|page| page.parse().ok()),
             },
             session: session.map(String::from),
+            lacks_header: false,
             told: 0,
         })
     }

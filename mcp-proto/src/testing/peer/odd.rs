@@ -28,7 +28,7 @@ const RESULTS: [&str; 22] = [
     r#"{"a":1,"a":2,"nextCursor":"x","nextCursor":"y"}"#,
 ];
 
-const ERRORS: [&str; 14] = [
+const ERRORS: [&str; 15] = [
     r#"{"code":-32601,"message":"no"}"#,
     r#"{"code":-32603,"message":"no"}"#,
     r#"{"code":-32602,"message":"no","data":{"supported":["2024-11-05"]}}"#,
@@ -43,6 +43,7 @@ const ERRORS: [&str; 14] = [
     r#""text""#,
     "null",
     "{}",
+    r#"{"code":-32020,"message":"headers"}"#,
 ];
 
 /// An error of the server's, in answer to a request with this id.

@@ -47,6 +47,7 @@ pub(in crate::testing) fn good(setup: &Setup, healed: bool, message: &Message) -
             ))
         }
         "initialize" => Words::Error(-32601),
+        "tools/call" if message.lacks_header => Words::Error(-32020),
         _ => page(message, false),
     }
 }
@@ -67,6 +68,9 @@ fn discovered(setup: &Setup) -> String {
     )
 }
 
+/// The tool that hosts call. Its parameter stands in a header.
+const TOOL: &str = r#"{"name":"tool","inputSchema":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}},"required":["n"]}}"#;
+
 /// A result that fits a message and says whose it is; of a list this page, and perhaps one more.
 pub(in crate::testing) fn page(message: &Message, more: bool) -> Words {
     let page = message.page.map(|page| page.to_string());
@@ -85,7 +89,8 @@ pub(in crate::testing) fn page(message: &Message, more: bool) -> Words {
                     ("resourceTemplates", String::from(r#"{"uriTemplate":"test:{a}","name":"a"}"#))
                 }
                 _ => {
-                    ("tools", format!(r#"{{"name":"t{page}","inputSchema":{{"type":"object"}}}}"#))
+                    let tool = format!(r#"{{"name":"t{page}","inputSchema":{{"type":"object"}}}}"#);
+                    ("tools", format!("{tool},{TOOL}"))
                 }
             };
             format!(r#""{member}":[{item}]{next},"#)

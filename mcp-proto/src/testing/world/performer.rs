@@ -154,7 +154,10 @@ impl World {
         let session = session.map(|(_, value)| &**value);
         let via = Via::Exchange(id);
         let message = match request.method {
-            Method::Post => Message::read(via, &request.body, session),
+            Method::Post => Message::read(via, &request.body, session).map(|message| Message {
+                lacks_header: self.setup.wants_headers() && lacks_header(request),
+                ..message
+            }),
             method => {
                 let body = format!(r#"{{"method":"{}"}}"#, method.as_str());
                 Message::read(via, body.as_bytes(), session)
@@ -394,4 +397,11 @@ impl World {
             self.hand(Input::Http(id, HttpInput::Failed(failure)));
         }
     }
+}
+
+/// Whether a modern call of a tool lacks the header of its parameter.
+fn lacks_header(request: &HttpRequest) -> bool {
+    let header = |name: &str| request.headers.iter().find(|(it, _)| it == name);
+    let calls = header("mcp-method").is_some_and(|(_, method)| method == "tools/call");
+    calls && header("mcp-param-n").is_none_or(|(_, value)| value != "1")
 }

@@ -89,10 +89,11 @@ pub(super) fn bodiless(method: Method, mut request: HttpRequest) -> HttpRequest 
 /// The headers that mirror a modern request (2026-07-28: "Standard Request Headers"). A legacy
 /// server does not know them, and they do no harm there, but they are not sent.
 pub(super) fn standard_headers(request: &mut HttpRequest, message: &Outgoing<'_>) {
-    let Outgoing::Request { method, name, modern: true, .. } = message else { return };
+    let Outgoing::Request { method, name, mirrored, modern: true, .. } = message else { return };
     // A method is the host's text in a custom request, so it is encoded like a name.
     request.headers.push(("mcp-method".into(), headers::encode(method).into_owned()));
     if let Some(name) = name {
         request.headers.push(("mcp-name".into(), headers::encode(name).into_owned()));
     }
+    request.headers.extend_from_slice(mirrored);
 }
