@@ -27,6 +27,8 @@ pub enum Event {
     StoredWrong,
     /// The host could not store what was learnt of the server.
     NotStored,
+    /// The server does not speak the transport that was tried before, and this one is tried.
+    TransportTried(crate::HttpTransport),
     /// The server had forgotten the session, and a new one is begun.
     SessionReplaced,
     /// The stream of what a legacy server says by itself is open.

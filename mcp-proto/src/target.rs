@@ -19,12 +19,12 @@ impl Target {
     /// and backslashes included, and never run by a shell. `stdio://` before it says so
     /// explicitly.
     ///
-    /// An `http://` or `https://` URL is a server over Streamable HTTP.
+    /// An `http://` or `https://` URL is a server over HTTP; its path says over which transport, see
+    /// [`HttpConfig::transport`].
     ///
     /// # Errors
-    /// [`ApiMisuse::Target`] for an empty command line, an unfinished quote, other schemes, URLs
-    /// that cannot be reached, and URLs whose path ends in `/sse`: the deprecated HTTP+SSE
-    /// transport is not built yet.
+    /// [`ApiMisuse::Target`] for an empty command line, an unfinished quote, other schemes, and
+    /// for URLs that cannot be reached.
     pub fn parse(text: &str) -> Result<Self, ApiMisuse> {
         let line = text.trim();
         let line = match strip_scheme(line) {
@@ -55,13 +55,6 @@ impl Target {
     /// When the address cannot be reached.
     pub fn http(config: HttpConfig) -> Result<Self, ApiMisuse> {
         let url = config.endpoint()?;
-        if url.path().to_ascii_lowercase().trim_end_matches('/').ends_with("/sse") {
-            return Err(ApiMisuse::Target(format!(
-                "{:?}: the deprecated HTTP+SSE transport is not built yet; most servers that have \
-                 it offer Streamable HTTP too, often at /mcp",
-                crate::config::mask_url(&config.url)
-            )));
-        }
         Ok(Target::Http(HttpConfig { url: url.to_string(), ..config }))
     }
 
@@ -153,7 +146,7 @@ mod tests {
         };
         assert_eq!(url("HTTPS://Example.com:443/mcp#x"), "https://example.com/mcp");
         assert_eq!(url(" http://[::1]:8080 "), "http://[::1]:8080/");
-        for text in ["http://", "http://user:pw@x/mcp", "http://x/SSE", "http://x/sse/"] {
+        for text in ["http://", "http://user:pw@x/mcp"] {
             assert!(matches!(Target::parse(text), Err(ApiMisuse::Target(_))), "{text}");
         }
     }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mcp_proto::{
-    ApiMisuse, Command, ConnectionConfig, HttpConfig, StderrPolicy, Target, Transport,
+    ApiMisuse, Command, ConnectionConfig, HttpConfig, HttpTransport, StderrPolicy, Target,
+    Transport,
 };
 
 use crate::{HttpSettings, JournalWriter, Notices, Redactor};
@@ -28,6 +29,8 @@ pub struct ClientOptions {
     pub headers: Vec<(String, String)>,
     /// How often an idempotent request is sent again over HTTP after a transient failure.
     pub retries: Option<u32>,
+    /// The transport over HTTP, whatever the address looks like.
+    pub transport: Option<HttpTransport>,
     /// How servers are reached over HTTP.
     pub http: HttpSettings,
     /// Where the journal is written to.
@@ -76,7 +79,8 @@ impl ClientOptions {
     fn http(&self, http: &HttpConfig) -> Result<HttpConfig, ApiMisuse> {
         let mut http = http.clone();
         http.headers.extend(self.headers.iter().cloned());
-        http.retries = self.retries.unwrap_or(http.retries);
+        http.retries = self.retries.or(http.retries);
+        http.transport = self.transport.or(http.transport);
         http.endpoint()?;
         self.http.check()?;
         Ok(http)
@@ -116,6 +120,7 @@ impl fmt::Debug for ClientOptions {
             .field("stderr", &self.stderr)
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("retries", &self.retries)
+            .field("transport", &self.transport)
             .field("http", &self.http)
             .field("journal", &self.journal)
             .field("redactor", &self.redactor.is_some())
@@ -167,6 +172,10 @@ macro_rules! mcp_client_settings {
             /// How often an idempotent request is sent again over HTTP after a transient failure.
             /// 3 times by default; a `tools/call` never is.
             retries(times: u32) retries = Some(times);
+            /// The transport over HTTP, whatever the address looks like. By default a path that ends
+            /// in `/sse` is HTTP+SSE, one that ends in `/mcp` is Streamable HTTP, and with any other
+            /// Streamable HTTP is tried, then HTTP+SSE, then plain HTTP.
+            transport(transport: $crate::proto::HttpTransport) transport = Some(transport);
             /// Through which proxy servers are reached over HTTP: the URL of one, or a
             /// [`ProxyChoice`]($crate::ProxyChoice). By default what the environment says
             /// (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`), and none for the loopback interface.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(crate) use transport::mask_url;
-pub use transport::{Command, HttpConfig, StderrPolicy, Transport};
+pub use transport::{Command, HttpConfig, HttpTransport, StderrPolicy, Transport};
 
 use crate::model::{Implementation, Root};
 
@@ -20,7 +20,7 @@ pub const START_TIMEOUT: Duration = Duration::from_secs(60);
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 /// The default of [`ConnectionConfig::call_timeout`] over HTTP.
 pub const HTTP_CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The default of [`HttpConfig::retries`].
+/// The default of [`HttpConfig::retries`], but for HTTP+SSE.
 pub const HTTP_RETRIES: u32 = 3;
 /// The default of [`HttpConfig::backoff`].
 pub const HTTP_BACKOFF: Duration = Duration::from_secs(1);
@@ -72,6 +72,13 @@ pub const STREAM_PAUSE_MIN: Duration = Duration::from_millis(100);
 pub const RESUME_PAUSE_MIN: Duration = Duration::from_millis(10);
 /// How often in a row asking for the rest of an answer may fail before the call does.
 pub const RESUME_ATTEMPTS: u32 = 5;
+/// How long a server may take to name the address for messages on the stream of HTTP+SSE.
+pub const ENDPOINT_WAIT: Duration = Duration::from_secs(10);
+/// How long nothing may come on the stream of HTTP+SSE, from the first request on that has gone
+/// unanswered, before the stream is taken for dead: at least this long, and at most twice.
+pub const SSE_SILENCE: Duration = Duration::from_secs(60);
+/// Where plain HTTP is spoken, when the address has no path.
+pub const PLAIN_ENDPOINT: &str = "/rpc";
 /// How much of a server's stderr is kept for the text of errors, in bytes.
 pub const STDERR_TAIL_BYTES: usize = 4096;
 

@@ -44,6 +44,57 @@ impl Transport {
     }
 }
 
+/// How messages travel over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HttpTransport {
+    /// Streamable HTTP (specification: basic/transports/streamable-http): each message is a POST,
+    /// and an answer may be a stream of events.
+    Streamable,
+    /// HTTP+SSE, deprecated since 2025-03-26 (2024-11-05: basic/transports, "HTTP with SSE"): all
+    /// answers come on one stream of events. It knows legacy revisions only, so the settings about
+    /// the era mean nothing here.
+    Sse,
+    /// Requests and answers only: each message is a POST, each answer one JSON message. The server
+    /// can neither ask nor tell anything by itself.
+    Plain,
+}
+
+impl HttpTransport {
+    /// What people call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            HttpTransport::Streamable => "Streamable HTTP",
+            HttpTransport::Sse => "HTTP+SSE",
+            HttpTransport::Plain => "plain HTTP",
+        }
+    }
+}
+
+impl fmt::Display for HttpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for HttpTransport {
+    type Err = crate::ApiMisuse;
+
+    /// Reads what configurations call it: `streamable-http`, `sse`, or `http`, in any case.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match &*text.trim().to_ascii_lowercase().replace(['_', ' '], "-") {
+            "streamable-http" | "streamable" | "streamablehttp" => Ok(HttpTransport::Streamable),
+            "sse" | "http+sse" => Ok(HttpTransport::Sse),
+            "http" | "plain" | "plain-http" => Ok(HttpTransport::Plain),
+            _ => Err(crate::ApiMisuse::Target(format!(
+                "no transport is called {:?}; there are streamable-http, sse and http",
+                crate::text::excerpt(text)
+            ))),
+        }
+    }
+}
+
 /// A server over HTTP (specification: basic/transports/streamable-http).
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -54,9 +105,15 @@ pub struct HttpConfig {
     /// Headers that go out with every request. Journals and debug output show their names only.
     /// Those named `Mcp-Param-*` go to legacy servers only.
     pub headers: Vec<(String, String)>,
-    /// How often an idempotent request is sent again after a transient failure: 3 times by
-    /// default. A `tools/call` never is.
-    pub retries: u32,
+    /// The transport, whatever the address looks like. By default the address says it: a path that
+    /// ends in `/sse` is HTTP+SSE, one that ends in `/mcp` is Streamable HTTP. With any other,
+    /// Streamable HTTP is tried, then HTTP+SSE, then plain HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<HttpTransport>,
+    /// How often an idempotent request is sent again after a transient failure. By default 3 times,
+    /// and not at all over HTTP+SSE. A `tools/call` never is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
     /// How long the first of these pauses is; each further one is twice as long. 1 s by default.
     pub backoff: Duration,
 }
@@ -68,7 +125,8 @@ impl HttpConfig {
         HttpConfig {
             url: url.into(),
             headers: Vec::new(),
-            retries: HTTP_RETRIES,
+            transport: None,
+            retries: None,
             backoff: HTTP_BACKOFF,
         }
     }
@@ -78,6 +136,39 @@ impl HttpConfig {
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
+    }
+
+    /// Sets the transport, whatever the address looks like.
+    #[must_use]
+    pub fn over(mut self, transport: HttpTransport) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// The transports to try, in order: never none.
+    #[must_use]
+    pub fn transports(&self) -> &'static [HttpTransport] {
+        use HttpTransport::{Plain, Sse, Streamable};
+        match self.transport {
+            Some(Streamable) => return &[Streamable],
+            Some(Sse) => return &[Sse],
+            Some(Plain) => return &[Plain],
+            None => {}
+        }
+        let path = url::Url::parse(&self.url).map(|url| url.path().to_ascii_lowercase());
+        let path = path.unwrap_or_default();
+        match path.trim_end_matches('/').rsplit('/').next() {
+            Some("sse") => &[Sse],
+            Some("mcp") => &[Streamable],
+            _ => &[Streamable, Sse, Plain],
+        }
+    }
+
+    /// How often an idempotent request is sent again over this transport.
+    #[must_use]
+    pub fn retries_over(&self, transport: HttpTransport) -> u32 {
+        let default = if transport == HttpTransport::Sse { 0 } else { HTTP_RETRIES };
+        self.retries.unwrap_or(default)
     }
 
     /// The address, if it is one that can be reached.
@@ -124,6 +215,7 @@ impl fmt::Debug for HttpConfig {
         f.debug_struct("HttpConfig")
             .field("url", &mask_url(&self.url))
             .field("headers", &names)
+            .field("transport", &self.transport)
             .field("retries", &self.retries)
             .field("backoff", &self.backoff)
             .finish()

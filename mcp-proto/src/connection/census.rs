@@ -99,6 +99,12 @@ impl Connection {
         });
         let requests = requests.map(|(id, waiter)| format!("request {id} of {waiter:?}"));
         let questions = questions.map(|(id, asked)| format!("{id}: {asked:?}"));
-        requests.chain(questions).chain(timers.map(|reason| format!("timer {reason:?}")))
+        let awaited = self.link.awaited().into_iter();
+        let awaited = awaited.filter(|request| !self.requests.contains_key(request));
+        let awaited = awaited.map(|request| format!("an answer to {request} on the stream"));
+        requests
+            .chain(questions)
+            .chain(awaited)
+            .chain(timers.map(|reason| format!("timer {reason:?}")))
     }
 }

@@ -59,7 +59,7 @@ impl Connection {
 
     pub(super) fn on_http(&mut self, id: ExchangeId, input: HttpInput<'_>) {
         if let HttpInput::Body(mut bytes) = input {
-            let comes = if let Link::Http(http) = &self.link { http.comes(id) } else { None };
+            let comes = if let Link::Http(http) = &mut self.link { http.comes(id) } else { None };
             self.take_up(comes);
             while let Link::Http(http) = &mut self.link
                 && let Some(happened) = http.read(id, &mut bytes)
@@ -90,6 +90,8 @@ impl Connection {
                 Happening::Failed(request, failure) => self.on_failure(request, failure),
                 Happening::Delivered(outcome) => self.on_delivered(outcome),
                 Happening::SessionLost => self.renew_session(),
+                Happening::EventsOpened => self.on_events_opened(),
+                Happening::EventsFailed(failure) => self.on_events_failed(failure),
                 Happening::Await(id, time) => {
                     let time = time.unwrap_or_else(|| self.call_timeout());
                     self.set_timer(TimerReason::Exchange(id), time);

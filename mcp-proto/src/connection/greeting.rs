@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::{Connection, Greeting, Phase};
-use crate::TimerReason;
 use crate::config::STREAM_WAIT;
 use crate::interface::ConnectionState;
 use crate::transport::{Failure, Outgoing};
+use crate::{DeprecatedFeature, HttpTransport, TimerReason};
 
 impl Connection {
     /// Tells a legacy server that it may begin. Calls wait until that has arrived: a server may
@@ -78,6 +78,9 @@ impl Connection {
         self.timers.clear(TimerReason::Start);
         self.phase = Phase::Ready(ready);
         self.set_state(ConnectionState::Ready);
+        if self.link.http() == Some(HttpTransport::Sse) {
+            self.deprecated(DeprecatedFeature::HttpSse);
+        }
         for (message, from) in held {
             self.on_message(message, from);
         }

@@ -3,7 +3,7 @@
 use super::{Asked, Connection};
 use crate::era::Learnt;
 use crate::interface::{Answer, Hearing, Owner, Question, Stored};
-use crate::{Era, EraChoice, Event, LOAD_WAIT, ProtocolVersion, TimerReason};
+use crate::{Era, EraChoice, Event, HttpTransport, LOAD_WAIT, ProtocolVersion, TimerReason};
 
 #[derive(Debug, Default)]
 pub(super) struct Memory {
@@ -11,6 +11,8 @@ pub(super) struct Memory {
     learnt: Option<Learnt>,
     /// What the host has stored, as far as is known.
     stored: Option<Learnt>,
+    /// The transport that the server was found to speak over HTTP.
+    over: Option<HttpTransport>,
     /// The host was asked what it has stored.
     loaded: bool,
 }
@@ -26,9 +28,19 @@ impl Memory {
         self.learnt = Some(Learnt { version: ProtocolVersion::newest(Era::Legacy) });
     }
 
+    /// The transport that the next start assumes.
+    pub(super) fn over(&self) -> Option<HttpTransport> {
+        self.over
+    }
+
+    /// The server speaks this transport.
+    pub(super) fn found(&mut self, over: Option<HttpTransport>) {
+        self.over = over;
+    }
+
     /// Nothing is assumed any more.
     pub(super) fn forget(&mut self) {
-        self.learnt = None;
+        (self.learnt, self.over) = (None, None);
     }
 }
 
@@ -36,7 +48,10 @@ impl Connection {
     /// The key under which something is stored of the server, if a callback of this kind is there.
     fn key(&self, hearing: Hearing) -> Option<String> {
         // Who says which era is spoken need not learn it.
-        let learns = self.config.era == EraChoice::Auto && self.hears.contains(&hearing);
+        // Nor does the era of HTTP+SSE say anything about the others at the same origin.
+        let learns = self.config.era == EraChoice::Auto
+            && self.hears.contains(&hearing)
+            && self.link.http() != Some(HttpTransport::Sse);
         learns.then(|| Learnt::key(&self.transport)).flatten()
     }
 

@@ -41,7 +41,9 @@ use self::phase::{Asked, Greeting, Opening, Phase, Ready, Skipped, Waiter};
 use self::timer::Timers;
 use self::tools::Tools;
 use crate::error::{CloseReason, Outcome};
-use crate::interface::{CallOptions, ConnectionState, Hearing, Input, Output, Setting, Source};
+use crate::interface::{
+    CallOptions, ConnectionState, Hearing, HttpInput, Input, Output, Setting, Source,
+};
 use crate::journal::Recorder;
 use crate::model::{Root, ServerInfo};
 use crate::op::{Call, ErasedCall, Operation};
@@ -178,7 +180,14 @@ impl Connection {
     /// fails, whatever the server sent.
     pub fn handle(&mut self, input: Input<'_>, now: Now) {
         let forgets = self.config.doctored(18) && matches!(input, Input::Set(_));
-        if let Some(recorder) = self.recorder.as_mut().filter(|_| !forgets) {
+        // What names the address for messages is recorded once it is known what in it is secret.
+        let named = match &input {
+            Input::Http(id, HttpInput::Body(bytes)) if self.link.brings_endpoint(*id) => {
+                Some((*id, *bytes))
+            }
+            _ => None,
+        };
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| !forgets && named.is_none()) {
             recorder.input(&input, now);
         }
         // A clock that goes back must not move a deadline.
@@ -202,6 +211,10 @@ impl Connection {
             Input::Http(id, input) => self.on_http(id, input),
         }
         self.settle();
+        if let (Some((id, bytes)), Some(recorder)) = (named, &mut self.recorder) {
+            let awaited = self.link.brings_endpoint(id);
+            recorder.endpoint(id, bytes, self.link.messages_to(), awaited, now);
+        }
     }
 
     // Polls

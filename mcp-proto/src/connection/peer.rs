@@ -88,7 +88,7 @@ impl Connection {
             }
             waiter => {
                 let answer = Answered::Malformed(format!("a line that is {why}"));
-                self.on_start_answer(waiter, answer);
+                self.on_start_answer(waiter, answer, None);
             }
         }
     }
@@ -141,7 +141,7 @@ impl Connection {
                     Ok(result) => Answered::Result(result),
                     Err(error) => Answered::Error(error),
                 };
-                self.on_start_answer(waiter, answer);
+                self.on_start_answer(waiter, answer, from.and_then(|from| from.refused));
             }
         }
     }
@@ -153,7 +153,7 @@ impl Connection {
             Some(Waiter::Call(id)) => self.end_call(id, ErrorKind::Peer(PeerError::ForeignResult)),
             Some(waiter) => {
                 let answer = Answered::Malformed(PeerError::ForeignResult.to_string());
-                self.on_start_answer(waiter, answer);
+                self.on_start_answer(waiter, answer, None);
             }
             None => {}
         }

@@ -82,7 +82,8 @@ impl Connection {
             self.deprecated(DeprecatedFeature::Roots);
         }
         self.declare();
-        if matches!(&self.phase, Phase::Ready(ready) if ready.info.era == Era::Legacy) {
+        let legacy = matches!(&self.phase, Phase::Ready(ready) if ready.info.era == Era::Legacy);
+        if legacy && self.link.is_heard() {
             let method = "notifications/roots/list_changed";
             self.send_message(Outgoing::Notification { method, params: None });
         }

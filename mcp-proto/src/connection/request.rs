@@ -57,17 +57,19 @@ pub(super) fn protocol_meta(
     String::from(inner(&text))
 }
 
-/// The parameters of `initialize` (2025-11-25: basic/lifecycle).
+/// The parameters of `initialize` (2025-11-25: basic/lifecycle). `hears` is `None` where the server
+/// can ask for nothing.
 pub(super) fn initialize(
     config: &ConnectionConfig,
-    hears: &[Hearing],
+    hears: Option<&[Hearing]>,
     roots: &[Root],
     version: ProtocolVersion,
     host_meta: Map<String, Value>,
 ) -> String {
     let mut params = Map::new();
     params.insert(String::from("protocolVersion"), Value::from(version.as_str()));
-    params.insert(String::from("capabilities"), capabilities(hears, roots, Era::Legacy));
+    let capabilities = hears.map(|hears| capabilities(hears, roots, Era::Legacy));
+    params.insert(String::from("capabilities"), capabilities.unwrap_or_else(|| json!({})));
     let info = serde_json::to_value(&config.client_info).unwrap_or_default();
     params.insert(String::from("clientInfo"), info);
     if !host_meta.is_empty() {

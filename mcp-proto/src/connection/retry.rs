@@ -58,7 +58,10 @@ impl Connection {
 
     fn retry_later(&mut self, id: CallId, kind: ErrorKind) {
         let (most, backoff) = match &self.transport {
-            Transport::Http(http) => (http.retries, http.backoff),
+            Transport::Http(http) => {
+                let over = self.link.http().unwrap_or(crate::HttpTransport::Streamable);
+                (http.retries_over(over), http.backoff)
+            }
             _ => (0, Duration::ZERO),
         };
         let Some(call) = self.calls.get_mut(id) else { return };

@@ -6,22 +6,28 @@ use super::calls::{Past, Step};
 use serde_json::{Map, Value};
 
 use super::{Asked, Connection, Greeting, Opening, Phase, Ready, Waiter, request};
-use crate::era::{Agreed, Answered, Start, Verdict};
+use crate::era::{Agreed, Answered, Start, Tries, Verdict};
 use crate::error::{CloseReason, Outcome, Phase as TimePhase, Timeout};
 use crate::interface::{Answer, ConnectionState, Hearing, Output, Owner, Question};
 use crate::transport::{Failure, Outgoing};
 use crate::wire::jsonrpc;
-use crate::{Era, ErrorKind, Event, ProtocolVersion, TimerReason, Transport};
+use crate::{Era, ErrorKind, Event, HttpTransport, ProtocolVersion, TimerReason, Transport};
 
 impl Connection {
     /// Launches the server and asks it the first question, once it is known what the host knows.
     pub(super) fn launch(&mut self) {
-        self.phase = Phase::Starting(self.new_start());
+        let start = self.new_start();
+        let over = start.over();
+        self.phase = Phase::Starting(start);
         self.set_state(ConnectionState::Starting);
         self.tell_of_configured();
         self.set_timer(TimerReason::Start, self.config.start_timeout);
         let happened = self.link.launch();
         self.take_up(happened);
+        if let Some(over) = over {
+            let happened = self.link.turn(over);
+            self.take_up(happened);
+        }
         if !self.load() {
             self.begin_start();
         }
@@ -69,6 +75,11 @@ impl Connection {
     pub(super) fn follow(&mut self, verdict: Verdict) {
         match verdict {
             Verdict::Wait => {}
+            Verdict::OpenEvents => {
+                let happened = self.link.open_events();
+                self.take_up(happened);
+            }
+            Verdict::Turn(transport) => self.turn(transport),
             Verdict::Discover => self.open(Opening::Discover),
             Verdict::Initialize(version) => self.open(Opening::Initialize(version)),
             Verdict::Agreed(agreed) => self.on_agreed(*agreed),
@@ -128,10 +139,12 @@ impl Connection {
     fn send_initialize(&mut self, version: ProtocolVersion, meta: &Map<String, Value>) {
         let host_meta = request::host_meta([&self.meta, meta]).into_owned();
         self.tell_of_meta(&host_meta);
-        let params =
-            request::initialize(&self.config, &self.hears, &self.roots, version, host_meta);
+        // A server that can ask nothing is told of nothing that it could ask for.
+        let declared = self.link.is_heard().then_some(&*self.hears);
+        let params = request::initialize(&self.config, declared, &self.roots, version, host_meta);
+        let declared = declared.map(<[_]>::to_vec).unwrap_or_default();
         if let Some(start) = self.phase.start() {
-            start.declared.clone_from(&self.hears);
+            start.declared = declared;
         }
         self.send_start(Waiter::Initialize, "initialize", &params, false);
         // Pings that came before are answered from now on: the server is spoken with as legacy.
@@ -152,11 +165,39 @@ impl Connection {
 
     fn new_start(&self) -> Start {
         let config = &self.config;
-        let retries = match &self.transport {
-            Transport::Http(http) => Some((http.retries, http.backoff)),
+        let tries = match &self.transport {
+            Transport::Http(http) => {
+                let found = self.memory.over();
+                let all = found.as_ref().map_or(http.transports(), std::slice::from_ref);
+                Some(Tries::new(all, http))
+            }
             _ => None,
         };
-        Start::new(config.era, config.max_server_requests, retries)
+        Start::new(config.era, config.max_server_requests, tries)
+    }
+
+    /// The server does not speak the transport that was tried: the next one is tried.
+    fn turn(&mut self, transport: HttpTransport) {
+        self.event(Event::TransportTried(transport));
+        self.withdraw_openings();
+        self.timers.clear(TimerReason::Discover);
+        let happened = self.link.turn(transport);
+        self.take_up(happened);
+        self.begin_start();
+    }
+
+    /// The stream of HTTP+SSE is there.
+    pub(super) fn on_events_opened(&mut self) {
+        let Some(start) = self.phase.start() else { return };
+        let verdict = start.events_opened();
+        self.follow(verdict);
+    }
+
+    /// The stream of HTTP+SSE is not to be had.
+    pub(super) fn on_events_failed(&mut self, failure: Failure) {
+        let Some(start) = self.phase.start() else { return };
+        let verdict = start.events_failed(failure);
+        self.follow(verdict);
     }
 
     /// The server has forgotten the session: a new one is begun, once for all who noticed.
@@ -226,8 +267,16 @@ impl Connection {
         self.follow(verdict);
     }
 
-    pub(super) fn on_start_answer(&mut self, waiter: Waiter, answer: Answered) {
+    /// The server has answered a question of the start's; `refused` is the status, if it is no
+    /// success.
+    pub(super) fn on_start_answer(
+        &mut self,
+        waiter: Waiter,
+        answer: Answered,
+        refused: Option<u16>,
+    ) {
         let Some(start) = self.phase.start() else { return };
+        start.refused(refused);
         let verdict = match waiter {
             Waiter::Discover => {
                 self.timers.clear(TimerReason::Discover);
@@ -246,6 +295,7 @@ impl Connection {
         let info = agreed.info;
         let (era, version) = (info.era, info.version);
         self.learn(version);
+        self.memory.found(self.link.http());
         self.withdraw_openings();
         let protocol_meta = match era {
             Era::Modern => request::protocol_meta(&self.config, &self.hears, &self.roots, version),

@@ -9,14 +9,14 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 pub(crate) use answers::{Agreed, Answered, discovered};
-pub(crate) use http::backoff;
+pub(crate) use http::{Tries, backoff};
 pub(crate) use learnt::Learnt;
 
 use crate::error::{Attempt, Incompatible};
 use crate::interface::Hearing;
 use crate::transport::Origin;
 use crate::wire::jsonrpc::Message;
-use crate::{Era, EraChoice, ErrorKind, ProtocolVersion, TransportError};
+use crate::{Era, EraChoice, ErrorKind, HttpTransport, ProtocolVersion, TransportError};
 
 /// How many bytes of messages are held until the era is known.
 const MAX_HELD_BYTES: usize = 1024 * 1024;
@@ -41,8 +41,8 @@ pub(crate) struct Start {
     pub(crate) declared: Vec<Hearing>,
     /// The version that `initialize` was sent with last.
     greeted_with: Option<ProtocolVersion>,
-    /// Over HTTP: how transient failures are met.
-    retries: Option<http::Retries>,
+    /// Over HTTP: which transports there are, and how transient failures are met.
+    http: Option<http::Tries>,
 }
 
 /// How far the two questions are.
@@ -56,6 +56,8 @@ enum Asked {
     Initialize(Before),
     /// Both are: the first has gone unanswered for long.
     Both,
+    /// Nothing yet: the stream of HTTP+SSE is being opened.
+    Events,
     /// Nothing is left to ask.
     All,
 }
@@ -97,6 +99,10 @@ pub(crate) enum Verdict {
     Wait,
     /// Ask `server/discover`.
     Discover,
+    /// Open the stream of HTTP+SSE.
+    OpenEvents,
+    /// Go on with this transport, and [`begin`](Start::begin) anew.
+    Turn(HttpTransport),
     /// Send `initialize` with this version.
     Initialize(ProtocolVersion),
     /// The era is decided.
@@ -110,13 +116,8 @@ pub(crate) enum Verdict {
 }
 
 impl Start {
-    /// A start. Over HTTP `retries` says how often a question is asked again after a transient
-    /// failure, and how long the first pause is.
-    pub(crate) fn new(
-        choice: EraChoice,
-        max_held: usize,
-        retries: Option<(u32, Duration)>,
-    ) -> Self {
+    /// A start. Over HTTP it may go through several transports.
+    pub(crate) fn new(choice: EraChoice, max_held: usize, http: Option<Tries>) -> Self {
         Start {
             choice,
             asked: Asked::Nothing,
@@ -128,7 +129,7 @@ impl Start {
             max_held,
             declared: Vec::new(),
             greeted_with: None,
-            retries: retries.map(http::Retries::new),
+            http,
         }
     }
 
@@ -141,6 +142,7 @@ impl Start {
     /// The first question. With `legacy_first` the server is known to take `server/discover` badly.
     pub(crate) fn begin(&mut self, legacy_first: bool) -> Verdict {
         match self.choice {
+            _ if self.over() == Some(HttpTransport::Sse) => self.open_events(),
             EraChoice::Auto if legacy_first => self.initialize(None),
             EraChoice::Auto | EraChoice::Modern => self.ask_discover(),
             EraChoice::Legacy => self.initialize(None),
@@ -160,7 +162,7 @@ impl Start {
     fn initialize(&mut self, version: Option<ProtocolVersion>) -> Verdict {
         self.asked = match self.asked {
             Asked::Nothing => Asked::Initialize(Before::NotAsked),
-            Asked::Discover(_) => Asked::Initialize(Before::Refused),
+            Asked::Discover(_) | Asked::Events => Asked::Initialize(Before::Refused),
             same => same,
         };
         let version = version.unwrap_or(ProtocolVersion::newest(Era::Legacy));
@@ -185,7 +187,7 @@ impl Start {
 
     /// Whether the server has been greeted as a legacy one. From then on its pings are answered.
     pub(crate) fn initialize_sent(&self) -> bool {
-        !matches!(self.asked, Asked::Nothing | Asked::Discover(Before::NotAsked))
+        !matches!(self.asked, Asked::Nothing | Asked::Events | Asked::Discover(Before::NotAsked))
     }
 
     /// `server/discover` has gone unanswered for `discover_timeout`: silence may mean legacy, or a
@@ -254,7 +256,7 @@ impl Start {
     }
 
     fn discover_failed(&mut self, met: String) -> Verdict {
-        self.attempts.push(Attempt { method: "server/discover", met });
+        self.attempt("server/discover", met);
         match self.asked {
             Asked::Both if self.may_fall_back() => {
                 self.asked = Asked::Initialize(Before::Refused);
@@ -295,7 +297,7 @@ impl Start {
     }
 
     fn initialize_failed(&mut self, met: String) -> Verdict {
-        self.attempts.push(Attempt { method: "initialize", met });
+        self.attempt("initialize", met);
         match self.asked {
             // An error here does not decide while the other question is out.
             Asked::Both => {
@@ -316,7 +318,7 @@ impl Start {
             *unanswered = match self.asked {
                 Asked::Initialize(_) | Asked::Both => Some("initialize"),
                 Asked::Discover(_) => Some("server/discover"),
-                Asked::Nothing | Asked::All => None,
+                Asked::Nothing | Asked::Events | Asked::All => None,
             };
         }
         let probed =
@@ -326,7 +328,7 @@ impl Start {
         if died && probed && self.may_fall_back() {
             let waits = self.asked.waits_for_discover();
             let method = if waits { "server/discover" } else { "initialize" };
-            self.attempts.push(Attempt { method, met: error.to_string() });
+            self.attempt(method, error.to_string());
             self.asked = Asked::Initialize(Before::Deadly);
             self.held.clear();
             self.held_bytes = 0;
@@ -346,11 +348,19 @@ impl Start {
         tried.map(|attempt| format!("`{}` met before: {}", attempt.method, attempt.met)).collect()
     }
 
+    fn attempt(&mut self, method: &'static str, met: String) {
+        let over = self.http.as_ref().and_then(Tries::over_which);
+        self.attempts.push(Attempt { method, over, met });
+    }
+
     fn give_up(&mut self) -> Verdict {
+        if let Some(next) = self.next_transport() {
+            return Verdict::Turn(next);
+        }
         self.asked = Asked::All;
-        self.note_unbuilt_attempts();
         let attempts = std::mem::take(&mut self.attempts);
         let forced = match self.choice {
+            _ if self.over() == Some(HttpTransport::Sse) => None,
             EraChoice::Auto => None,
             EraChoice::Modern => Some(Era::Modern),
             EraChoice::Legacy => Some(Era::Legacy),

@@ -96,6 +96,8 @@ pub enum Incompatible {
 pub struct Attempt {
     /// The method that was tried.
     pub method: &'static str,
+    /// The transport that it was tried over, where there were several.
+    pub over: Option<crate::HttpTransport>,
     /// What it met.
     pub met: String,
 }
@@ -108,7 +110,9 @@ fn list(versions: &[String]) -> String {
 }
 
 fn neither(forced: Option<crate::Era>, attempts: &[Attempt]) -> String {
-    let met: Vec<_> = attempts.iter().map(|a| format!("`{}` met: {}", a.method, a.met)).collect();
+    let over = |a: &Attempt| a.over.map(|over| format!(" over {over}")).unwrap_or_default();
+    let met = |a: &Attempt| format!("`{}`{} met: {}", a.method, over(a), a.met);
+    let met: Vec<_> = attempts.iter().map(met).collect();
     let met = met.join("; ");
     match forced {
         None => format!("the server speaks neither the modern nor the legacy era: {met}"),
@@ -197,6 +201,12 @@ pub enum HttpFault {
     /// The server does not know the session any more.
     #[error("the server has ended the session")]
     SessionGone,
+    /// On the stream of HTTP+SSE, the server names an address for messages elsewhere.
+    #[error(
+        "the server names {0:?} as the address for messages, which is not followed: it has to be a \
+         URL of the origin that the event stream comes from"
+    )]
+    Endpoint(String),
     /// The configuration names no address that can be reached.
     #[error("{0}")]
     Address(crate::ApiMisuse),

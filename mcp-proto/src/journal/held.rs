@@ -101,9 +101,10 @@ impl Lines {
         }
     }
 
-    /// Adds bytes, masked together with those of the same stream that wait.
-    pub(super) fn bytes(&mut self, mut held: Held, secrets: &Secrets) {
-        if secrets.is_empty() && self.waiting.is_empty() {
+    /// Adds bytes, masked together with those of the same stream that wait. Where a secret is awaited
+    /// that nobody knows yet, all of them do.
+    pub(super) fn bytes(&mut self, mut held: Held, secrets: &Secrets, awaited: bool) {
+        if secrets.is_empty() && self.waiting.is_empty() && !awaited {
             return write(&mut self.ready, &held.entry());
         }
         let mut tail = self.tails.remove(&held.stream).unwrap_or_default();
@@ -119,7 +120,7 @@ impl Lines {
         }
         let number = self.first + self.waiting.len() as u64;
         tail.lines.push_back((number, held.bytes.len()));
-        tail.keep(secrets.unfinished(&tail.bytes));
+        tail.keep(if awaited { tail.bytes.len() } else { secrets.unfinished(&tail.bytes) });
         if !tail.bytes.is_empty() {
             self.tails.insert(held.stream, tail);
         }

@@ -48,8 +48,9 @@
 //! # What is masked
 //!
 //! The values of environment variables and of configured headers, credentials and queries of URLs,
-//! session ids and cookies. Each is the word `masked` in its own place: in the settings, in the
-//! headers of requests and answers, in addresses. Where a host or a server repeats one elsewhere,
+//! session ids, the session in the address that HTTP+SSE names, and cookies. Each is the word
+//! `masked` in its own place: in the settings, in the headers of requests and answers, in addresses.
+//! Where a host or a server repeats one elsewhere,
 //! in an argument, an error, a result, on stderr, it is covered with asterisks of the same number,
 //! also when it came in several reads: the line with its beginning then waits for its rest, for two
 //! seconds at most, and what follows waits too. Lengths and order stay, so a masked journal

@@ -10,7 +10,7 @@ use super::held::{Held, Lines, Stream};
 use super::secrets::Secrets;
 use super::{At, Entry, FORMAT, Header, MAX_PENDING_BYTES, inputs, outputs};
 use crate::interface::{ConnectionState, HttpInput, Input, Output, StdioInput};
-use crate::{ConnectionConfig, Now, Transport};
+use crate::{ConnectionConfig, ExchangeId, Now, Transport};
 
 const WARNING: &str = "tool arguments and results are readable in this file";
 
@@ -97,10 +97,33 @@ impl Recorder {
         }
     }
 
+    /// Bytes of the stream on which the server names the address for messages, which is known by
+    /// now or awaited. Until then its lines wait, since the address may come in pieces.
+    pub(crate) fn endpoint(
+        &mut self,
+        id: ExchangeId,
+        bytes: &[u8],
+        named: Option<&str>,
+        awaited: bool,
+        now: Now,
+    ) {
+        if self.stopped {
+            return;
+        }
+        let at = now.into();
+        self.lines.not_after(at);
+        if let Some(url) = named {
+            self.secrets.learn_endpoint(url);
+        }
+        let held = Held { at, stream: Stream::Body(id), bytes: bytes.to_vec() };
+        self.lines.bytes(held, &self.secrets, named.is_none() && awaited);
+        self.check_room();
+    }
+
     /// Bytes of a server's: where they end within what may be a secret, their line waits for more.
     fn bytes(&mut self, stream: Stream, bytes: &[u8], at: At) {
         let line = Held { at, stream, bytes: bytes.to_vec() };
-        self.lines.bytes(line, &self.secrets);
+        self.lines.bytes(line, &self.secrets, false);
         if self.closed {
             self.lines.end_all();
         }

@@ -108,6 +108,24 @@ impl Secrets {
                 () => {}
             }
         }
+        self.receive(all);
+    }
+
+    /// The address for messages of HTTP+SSE, in which the session is named: in a value of its query,
+    /// or in a long part of its path.
+    pub(super) fn learn_endpoint(&mut self, url: &str) {
+        let mut all = Vec::new();
+        let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        for pair in query.split('&') {
+            pieces(pair.split_once('=').map_or(pair, |(_, value)| value), &mut all);
+        }
+        let path = address.split('/').skip(3);
+        let names = |part: &&str| part.len() >= 16 && part.contains(|c: char| c.is_ascii_digit());
+        path.filter(names).for_each(|part| pieces(part, &mut all));
+        self.receive(all);
+    }
+
+    fn receive(&mut self, all: Vec<Secret>) {
         for secret in all {
             let told = memmem::find(self.told.as_bytes(), &secret.text).is_some();
             if !told && !self.all().any(|known| *known == secret) {

@@ -18,7 +18,9 @@ use crate::interface::{
 };
 use crate::wire::jsonrpc;
 use crate::wire::lines::Line;
-use crate::{CLOSE_GRACE, CallId, Era, Event, ExchangeId, ProcessId, ProtocolVersion, Raw};
+use crate::{
+    CLOSE_GRACE, CallId, Era, Event, ExchangeId, HttpTransport, ProcessId, ProtocolVersion, Raw,
+};
 
 /// The way to one server.
 #[derive(Debug)]
@@ -74,6 +76,8 @@ impl Outgoing<'_> {
 pub(crate) struct Origin {
     pub(crate) request: u64,
     pub(crate) owner: Owner,
+    /// The status of an answer that is no success.
+    pub(crate) refused: Option<u16>,
 }
 
 /// What came of an input.
@@ -97,6 +101,10 @@ pub(crate) enum Happening {
     Delivered(Result<(), Failure>),
     /// The server does not know the session any more.
     SessionLost,
+    /// The stream of HTTP+SSE is there, and messages may be sent.
+    EventsOpened,
+    /// It is not to be had.
+    EventsFailed(Failure),
     /// An exchange is to get on within this time; within the time of a call, if none is said.
     Await(ExchangeId, Option<Duration>),
     /// The connection for this request is being opened, or no longer.
@@ -150,6 +158,8 @@ pub(crate) enum Failure {
     Redirect { status: u16, to: String },
     /// The server does not know the session any more.
     SessionGone,
+    /// The server names an address for messages that must not be followed.
+    Endpoint(String),
     /// The event stream ended without the answer, and the rest of it could not be had.
     NotResumed(Box<Failure>),
 }
@@ -168,6 +178,7 @@ impl Failure {
             Failure::TooLarge => HttpFault::Unusable(String::from("an answer over the limit")),
             Failure::Redirect { status, to } => HttpFault::Redirect { status, to },
             Failure::SessionGone => HttpFault::SessionGone,
+            Failure::Endpoint(to) => HttpFault::Endpoint(to),
             Failure::NotResumed(why) => HttpFault::NotResumed(Box::new(why.fault())),
         }
     }
@@ -226,6 +237,48 @@ impl Link {
                 http.launch();
                 Vec::new()
             }
+        }
+    }
+
+    /// The transport that is spoken over HTTP, or tried.
+    pub(crate) fn http(&self) -> Option<HttpTransport> {
+        match self {
+            Link::Stdio(_) => None,
+            Link::Http(http) => Some(http.transport()),
+        }
+    }
+
+    /// Whether a legacy server can ask and tell anything by itself.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.http() != Some(HttpTransport::Plain)
+    }
+
+    /// Another transport over HTTP is tried.
+    pub(crate) fn turn(&mut self, transport: HttpTransport) -> Vec<Happening> {
+        match self {
+            Link::Http(http) if http.transport() != transport => http.turn(transport),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Opens the stream of HTTP+SSE.
+    pub(crate) fn open_events(&mut self) -> Vec<Happening> {
+        match self {
+            Link::Stdio(_) => Vec::new(),
+            Link::Http(http) => http.open_events(),
+        }
+    }
+
+    /// Whether this exchange may name the address for messages, which is a secret.
+    pub(crate) fn brings_endpoint(&self, id: ExchangeId) -> bool {
+        matches!(self, Link::Http(http) if http.brings_endpoint(id))
+    }
+
+    /// The address for messages that the server has named.
+    pub(crate) fn messages_to(&self) -> Option<&str> {
+        match self {
+            Link::Stdio(_) => None,
+            Link::Http(http) => http.messages_to().map(url::Url::as_str),
         }
     }
 
@@ -387,6 +440,14 @@ impl Link {
             Link::Http(http) => {
                 (census.exchanges, census.replies, census.buffered) = http.holds();
             }
+        }
+    }
+
+    /// The requests whose answers are to come on the stream of HTTP+SSE.
+    pub(crate) fn awaited(&self) -> Vec<u64> {
+        match self {
+            Link::Stdio(_) => Vec::new(),
+            Link::Http(http) => http.awaited(),
         }
     }
 

@@ -62,7 +62,7 @@ impl Net {
     pub(crate) fn client(&self, url: &str, addresses: &[u8]) -> (AsyncClient, Task<Driver>) {
         self.lock().hosts = addresses.iter().map(|last| address(*last)).collect();
         let mut http = HttpConfig::new(url);
-        http.retries = 0;
+        http.retries = Some(0);
         let transport = Transport::Http(http);
         let now = self.lock().now();
         let mut config = ConnectionConfig::default();

@@ -260,7 +260,7 @@ fn what_may_be_repeated_is() {
 fn the_host_says_how_often() {
     for (retries, backoff) in [(0, 1000), (1, 250), (5, 1)] {
         let mut target = target();
-        target.retries = retries;
+        target.retries = Some(retries);
         target.backoff = Duration::from_millis(backoff);
         let mut bench = Bench::new(config(), target);
         let list = bench.begin(ListTools);

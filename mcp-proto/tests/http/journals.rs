@@ -106,12 +106,9 @@ fn queries_are_not_written_down() {
 /// M-UNTR-19, M-CONN-20: neither are they in what says that an address is none.
 #[test]
 fn addresses_that_are_refused_show_no_secrets() {
-    for url in [
-        "ftp://server.test/?secret",
-        "http://?secret",
-        "http://user:secret@server.test/mcp?secret",
-        "http://server.test/sse?secret",
-    ] {
+    for url in
+        ["ftp://server.test/?secret", "http://?secret", "http://user:secret@server.test/mcp?secret"]
+    {
         let mut target = target();
         target.url = String::from(url);
         let told = Target::http(target).unwrap_err().to_string();

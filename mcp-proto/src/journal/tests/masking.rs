@@ -129,7 +129,7 @@ proptest! {
             let bytes = words.concat().into_bytes();
             whole.entry(process.to_string()).or_default().extend(&bytes);
             let stream = Stream::Stdout(ProcessId::new(*process));
-            lines.bytes(Held { at: At(moment as u64, 0), stream, bytes }, &secrets);
+            lines.bytes(Held { at: At(moment as u64, 0), stream, bytes }, &secrets, false);
             lines.line(&serde_json::json!({ "at": [moment, 1] }));
         }
         lines.end(Stream::Stdout(ProcessId::new(1)));

@@ -7,11 +7,13 @@ use serde_json::Value;
 use super::messages::Whose;
 use super::{Invariants, Rule};
 use crate::wire::headers;
-use crate::{ExchangeId, HttpOutput, HttpRequest, Method, Owner, Transport};
+use crate::{ExchangeId, HttpOutput, HttpRequest, HttpTransport, Method, Owner, Transport};
 
 #[derive(Debug)]
 pub(super) struct Exchanges {
     origin: Option<url::Origin>,
+    /// Whether plain HTTP may be spoken, which asks for JSON only.
+    plain: bool,
     last: u64,
     /// Those that have not ended, and whether the performer was told to end them.
     all: BTreeMap<ExchangeId, bool>,
@@ -23,7 +25,9 @@ impl Exchanges {
             Transport::Http(http) => http.endpoint().ok().map(|url| url.origin()),
             _ => None,
         };
-        Exchanges { origin, last: 0, all: BTreeMap::new() }
+        let plain = matches!(transport, Transport::Http(http)
+            if http.transports().contains(&HttpTransport::Plain));
+        Exchanges { origin, plain, last: 0, all: BTreeMap::new() }
     }
 
     pub(super) fn open(&self) -> usize {
@@ -85,7 +89,8 @@ impl Invariants {
         };
         let Some(message) = self.on_message(&request.body, whose) else { return };
         let accept = header(request, "accept").unwrap_or_default();
-        let accepts = accept.contains("application/json") && accept.contains("text/event-stream");
+        let streams = accept.contains("text/event-stream") || self.exchanges.plain;
+        let accepts = accept.contains("application/json") && streams;
         let json = header(request, "content-type") == Some("application/json");
         self.check(accepts && json, Rule::Messages, || format!("{request:?} says no types"));
         let method = message.get("method").and_then(Value::as_str);

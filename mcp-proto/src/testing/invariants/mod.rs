@@ -173,7 +173,7 @@ impl Invariants {
     pub fn of(connection: &Connection) -> Self {
         let transport = connection.transport();
         let retries = match transport {
-            crate::Transport::Http(http) => http.retries as usize,
+            crate::Transport::Http(http) => http.retries_over(http.transports()[0]) as usize,
             _ => 0,
         };
         Invariants {

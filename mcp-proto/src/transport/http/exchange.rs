@@ -26,6 +26,10 @@ pub(super) struct Exchange {
 pub(super) enum Carried {
     /// A request with this JSON-RPC id.
     Request { id: u64, initialize: bool },
+    /// A request with this JSON-RPC id, whose answer comes on the stream of HTTP+SSE.
+    Posted { id: u64 },
+    /// Nothing: it asks for the stream of HTTP+SSE.
+    Events,
     /// Nothing: it asks for the rest of the answer to the request with this id.
     Rest { id: u64 },
     /// `notifications/initialized`: calls wait until it was taken.
@@ -75,7 +79,7 @@ impl Exchange {
     /// The request whose answer it brings.
     pub(super) fn request_id(&self) -> Option<u64> {
         match self.carries {
-            Carried::Request { id, .. } | Carried::Rest { id } => Some(id),
+            Carried::Request { id, .. } | Carried::Rest { id } | Carried::Posted { id } => Some(id),
             _ => None,
         }
     }
@@ -87,6 +91,7 @@ impl Exchange {
 
     /// Whether the server cannot know of what it carries: its connection is still being opened.
     pub(super) fn is_unsent(&self) -> bool {
-        self.unsent && self.redirects == 0 && matches!(self.carries, Carried::Request { .. })
+        let asks = matches!(self.carries, Carried::Request { .. } | Carried::Posted { .. });
+        self.unsent && self.redirects == 0 && asks
     }
 }

@@ -5,7 +5,7 @@ use super::exchange::{Carried, Phase};
 use super::response::{self, End, Read, Reader};
 use super::resume::Resuming;
 use crate::ExchangeId;
-use crate::config::ERROR_BODY_WAIT;
+use crate::config::{ERROR_BODY_WAIT, HttpTransport};
 use crate::interface::{HttpFailure, HttpFailureKind, HttpInput, HttpOutput, Sent, StatusCode};
 use crate::transport::{Failure, Happening, Origin};
 
@@ -32,7 +32,9 @@ impl Http {
             HttpInput::Connecting | HttpInput::Connected => {
                 exchange.unsent = matches!(input, HttpInput::Connecting);
                 match exchange.carries {
-                    Carried::Request { id, .. } if matches!(exchange.phase, Phase::Head) => {
+                    Carried::Request { id, .. } | Carried::Posted { id }
+                        if matches!(exchange.phase, Phase::Head) =>
+                    {
                         vec![Happening::Connects(id, exchange.unsent)]
                     }
                     _ => Vec::new(),
@@ -80,8 +82,16 @@ impl Http {
     fn on_read(&mut self, id: ExchangeId, read: Read) -> Vec<Happening> {
         let Some(exchange) = self.exchanges.get(&id) else { return Vec::new() };
         let owner = exchange.owner;
-        let from = exchange.request_id().map(|request| Origin { request, owner });
+        let refused = match &exchange.phase {
+            Phase::Body(reader) => reader.refused(),
+            _ => None,
+        };
+        let from = exchange.request_id().map(|request| Origin { request, owner, refused });
         match read {
+            Read::Endpoint(named) if exchange.carries == Carried::Events => {
+                self.on_endpoint(id, &named)
+            }
+            Read::Endpoint(_) => Vec::new(),
             Read::Message(text) => vec![Happening::Text(text, from)],
             Read::Bad { why, bytes, answers } => {
                 vec![Happening::Bad { why, bytes, answers: own_answer(answers, from) }]
@@ -131,7 +141,14 @@ impl Http {
                 let resumed = self.resume(ended, owner, rests, failure);
                 resumed.unwrap_or_else(|failure| Happening::Failed(request, failure))
             }
+            Carried::Posted { id: request } => {
+                self.events_settle(request, true);
+                let told = Happening::Failed(request, failure);
+                let lost = if lost { self.events_forgotten() } else { Vec::new() };
+                return std::iter::once(told).chain(lost).collect();
+            }
             Carried::Initialized => Happening::Delivered(Err(failure)),
+            Carried::Events => return self.events_fail(id, failure),
             Carried::Stream => return self.stream_fails(id, &failure),
             _ => return Vec::new(),
         };
@@ -156,7 +173,12 @@ impl Http {
                     self.sessions.offer(response::session(headers));
                 }
                 let session = exchange.session.is_some();
+                let plain = self.transport == HttpTransport::Plain && status.is_success();
                 match Reader::new(status, headers, session, self.limits.message) {
+                    Ok(reader) if plain && reader.is_stream() => {
+                        let what = "a stream of events, which plain HTTP does not have";
+                        return self.give_up(id, Failure::Unusable(String::from(what)));
+                    }
                     Ok(reader) => exchange.phase = Phase::Body(Box::new(reader)),
                     Err(failure) => return self.give_up(id, failure),
                 }
@@ -176,6 +198,19 @@ impl Http {
                     Err(failure) => self.give_up(id, failure),
                 }
             }
+            Carried::Posted { .. } if status.is_success() => {
+                exchange.phase = Phase::Over;
+                vec![Happening::Http(id, exchange.owner, HttpOutput::Release)]
+            }
+            Carried::Posted { .. } => {
+                // What says in any other transport that the session is gone does so here.
+                match Reader::new(status, headers, true, self.limits.message) {
+                    Ok(reader) => exchange.phase = Phase::Body(Box::new(reader)),
+                    Err(failure) => return self.give_up(id, failure),
+                }
+                vec![Happening::Await(id, Some(ERROR_BODY_WAIT))]
+            }
+            Carried::Events => self.on_events_head(id, status, headers),
             Carried::Stream => self.on_stream_head(id, status, headers),
             // Any success will do, and any body is ignored: deployed servers send all kinds.
             Carried::Initialized | Carried::Notification | Carried::Reply | Carried::Delete => {

@@ -1,4 +1,4 @@
-//! Streamable HTTP, in both eras (specification: basic/transports/streamable-http; 2025-11-25:
+//! Streamable HTTP, in both eras, plain HTTP, and the deprecated HTTP+SSE (specification: basic/transports/streamable-http; 2025-11-25:
 //! basic/transports).
 //!
 //! Each message is an exchange of its own. This file keeps the table of exchanges and sends; what
@@ -13,6 +13,7 @@ mod request;
 mod response;
 mod resume;
 mod session;
+mod sse;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -23,9 +24,10 @@ use url::Url;
 use self::exchange::{Carried, Exchange, Phase};
 use self::resume::Resuming;
 use self::session::Sessions;
+use self::sse::OldStream;
 use self::stream::Stream;
 use super::{Failure, Happening, Outgoing};
-use crate::config::{HttpConfig, STREAM_IDLE};
+use crate::config::{ENDPOINT_WAIT, HttpConfig, HttpTransport, PLAIN_ENDPOINT, STREAM_IDLE};
 use crate::interface::{HttpFailure, HttpFailureKind, HttpOutput, Method, Owner, Sent};
 use crate::{CallId, Era, ExchangeId, ProtocolVersion};
 
@@ -41,7 +43,10 @@ const DELETE_WAIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Http {
     config: HttpConfig,
-    endpoint: Url,
+    /// The address that the host has given.
+    address: Url,
+    /// The transport that is spoken, or tried.
+    transport: HttpTransport,
     limits: Limits,
     next: u64,
     exchanges: BTreeMap<ExchangeId, Exchange>,
@@ -49,6 +54,8 @@ pub(crate) struct Http {
     resuming: BTreeMap<CallId, Resuming>,
     sessions: Sessions,
     stream: Stream,
+    /// The stream of HTTP+SSE.
+    events: Option<OldStream>,
     agreed: Option<(Era, ProtocolVersion)>,
     open: bool,
 }
@@ -59,16 +66,19 @@ struct Limits {
 }
 
 impl Http {
-    pub(crate) fn new(config: HttpConfig, endpoint: Url, max_message: usize) -> Self {
+    pub(crate) fn new(config: HttpConfig, address: Url, max_message: usize) -> Self {
+        let transports = config.transports();
         Http {
+            transport: transports.first().copied().unwrap_or(HttpTransport::Streamable),
             config,
-            endpoint,
+            address,
             limits: Limits { message: max_message },
             next: 0,
             exchanges: BTreeMap::new(),
             resuming: BTreeMap::new(),
             sessions: Sessions::default(),
             stream: Stream::default(),
+            events: None,
             agreed: None,
             open: false,
         }
@@ -81,6 +91,34 @@ impl Http {
     pub(crate) fn launch(&mut self) {
         self.open = true;
         self.forget_session();
+    }
+
+    /// The transport that is spoken, or tried.
+    pub(crate) fn transport(&self) -> HttpTransport {
+        self.transport
+    }
+
+    /// Another transport is tried. Nothing is asked any more over the one before.
+    pub(crate) fn turn(&mut self, transport: HttpTransport) -> Vec<Happening> {
+        self.transport = transport;
+        self.events = None;
+        let aborted = self.abort_all();
+        self.forget_session();
+        aborted
+    }
+
+    /// Where messages go. `None`: the server has not said it yet.
+    fn endpoint(&self) -> Option<Url> {
+        match self.transport {
+            HttpTransport::Streamable => Some(self.address.clone()),
+            HttpTransport::Sse => self.messages_to().cloned(),
+            HttpTransport::Plain => {
+                let mut url = self.address.clone();
+                let path = url.path().trim_end_matches('/').to_owned();
+                url.set_path(if path.is_empty() { PLAIN_ENDPOINT } else { &path });
+                Some(url)
+            }
+        }
     }
 
     fn forget_session(&mut self) -> Option<Happening> {
@@ -99,6 +137,7 @@ impl Http {
         if !self.open {
             return None;
         }
+        let endpoint = self.endpoint()?;
         let (carries, owner) = self.carried(&message)?;
         let initialize = matches!(carries, Carried::Request { initialize: true, .. });
         // A new session is asked for without the old one.
@@ -106,17 +145,24 @@ impl Http {
         let session = self.sessions.id(carries == Carried::Reply);
         let era = if initialize { Some(Era::Legacy) } else { self.agreed.map(|(era, _)| era) };
         let mut request =
-            request::post(&self.config, &self.endpoint, era, self.version(&message), session);
+            request::post(&self.config, &endpoint, era, self.version(&message), session);
+        if self.transport == HttpTransport::Plain {
+            request::accept_json(&mut request);
+        }
         request::standard_headers(&mut request, &message);
         request.body = message.into_body();
         let session = self.sessions.number();
+        let asks = if let Carried::Posted { id } = carries { self.events_ask(id) } else { None };
         let sent = self.exchange(Exchange::new(carries, owner, request, session));
-        Some(stopped.into_iter().chain(sent).collect())
+        Some(stopped.into_iter().chain(sent).chain(asks).collect())
     }
 
     /// What a message is to an exchange, and whom it serves. `None` when too many replies are out.
     fn carried(&self, message: &Outgoing<'_>) -> Option<(Carried, Owner)> {
         Some(match message {
+            Outgoing::Request { id, owner, .. } if self.is_sse() => {
+                (Carried::Posted { id: *id }, *owner)
+            }
             Outgoing::Request { id, method, owner, .. } => {
                 let initialize = *method == "initialize";
                 (Carried::Request { id: *id, initialize }, *owner)
@@ -153,7 +199,11 @@ impl Http {
         let send = HttpOutput::Send(Box::new(exchange.request.clone()));
         let mut all = vec![Happening::Http(id, exchange.owner, send)];
         match exchange.carries {
-            Carried::Request { .. } | Carried::Rest { .. } | Carried::Delete => {}
+            Carried::Request { .. }
+            | Carried::Posted { .. }
+            | Carried::Rest { .. }
+            | Carried::Delete => {}
+            Carried::Events => all.push(Happening::Await(id, Some(ENDPOINT_WAIT))),
             Carried::Stream => {
                 self.stream.moves_to(id);
                 all.push(Happening::Await(id, Some(STREAM_IDLE)));
@@ -166,11 +216,13 @@ impl Http {
 
     /// The request was answered: the rest of its exchange is not wanted.
     pub(crate) fn answered(&mut self, request: u64) -> Option<Happening> {
+        self.events_settle(request, true);
         self.finish(request, HttpOutput::Release)
     }
 
     /// Nobody waits for the answer any more.
     pub(crate) fn abandon(&mut self, request: u64) -> Option<Happening> {
+        self.events_settle(request, false);
         self.finish(request, HttpOutput::Abort)
     }
 
@@ -202,13 +254,15 @@ impl Http {
             return Vec::new();
         }
         self.open = false;
+        self.events = None;
         let mut all = self.abort_all();
         if let Some(session) = self.sessions.take() {
             let version = self.agreed.map(|(_, version)| version);
             let (era, session) = (Some(Era::Legacy), Some(&*session));
+            let endpoint = self.endpoint().unwrap_or_else(|| self.address.clone());
             let request = request::bodiless(
                 Method::Delete,
-                request::post(&self.config, &self.endpoint, era, version, session),
+                request::post(&self.config, &endpoint, era, version, session),
             );
             let (carries, owner) = (Carried::Delete, Owner::Connection);
             all.extend(self.exchange(Exchange::new(carries, owner, request, None)));
@@ -242,7 +296,10 @@ impl Http {
         match (&exchange.carries, &exchange.phase) {
             (_, Phase::Over) => Vec::new(),
             // The body of an error answer does not end: what has come of it counts.
-            (Carried::Request { .. } | Carried::Rest { .. }, _) => self.enough(id),
+            (Carried::Events, _) => self.events_overdue(id),
+            (Carried::Request { .. } | Carried::Rest { .. } | Carried::Posted { .. }, _) => {
+                self.enough(id)
+            }
             _ => {
                 let words = "it took too long";
                 let failure = HttpFailure::new(HttpFailureKind::Aborted, Sent::Some, false, words);

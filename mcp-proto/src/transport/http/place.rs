@@ -54,7 +54,7 @@ impl Http {
         let era = Some(Era::Legacy);
         let mut request = request::bodiless(
             Method::Get,
-            request::post(&self.config, &self.endpoint, era, version, session),
+            request::post(&self.config, &self.address, era, version, session),
         );
         if let Some(last) = &place.last {
             request.headers.push(("last-event-id".into(), last.clone()));

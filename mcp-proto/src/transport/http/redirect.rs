@@ -31,10 +31,14 @@ impl Http {
         let mut next = Exchange::new(carries.clone(), owner, request, exchange.session);
         next.redirects = exchange.redirects + 1;
         next.rest = std::mem::take(&mut exchange.rest);
+        let events = carries == Carried::Events;
         exchange.phase = Phase::Over;
         let mut all = vec![Happening::Http(id, owner, HttpOutput::Release)];
-        if let Carried::Request { id, .. } = carries {
+        if let Carried::Request { id, .. } | Carried::Posted { id } = carries {
             all.push(Happening::Resent(id, ResendReason::Redirect));
+        }
+        if let Some(old) = self.events.as_mut().filter(|it| events && it.exchange == id) {
+            old.exchange = ExchangeId::new(self.next + 1);
         }
         all.extend(self.exchange(next));
         all
@@ -42,7 +46,7 @@ impl Http {
 }
 
 /// Where a redirect leads, if that is within the origin.
-fn within(url: &str, location: &str) -> Option<String> {
+pub(super) fn within(url: &str, location: &str) -> Option<String> {
     let base = Url::parse(url).ok()?;
     let mut target = base.join(location).ok().filter(|_| !location.is_empty())?;
     target.set_fragment(None);

@@ -76,6 +76,12 @@ pub(super) fn post(
     HttpRequest { method: Method::Post, url: endpoint.to_string(), headers: all, body: Vec::new() }
 }
 
+/// Answers come as JSON only.
+pub(super) fn accept_json(request: &mut HttpRequest) {
+    let accept = request.headers.iter_mut().filter(|(name, _)| name == "accept");
+    accept.for_each(|(_, value)| *value = String::from("application/json"));
+}
+
 /// The same without a body: what ends a session, or asks for its stream.
 pub(super) fn bodiless(method: Method, mut request: HttpRequest) -> HttpRequest {
     request.headers.retain(|(name, _)| name != "content-type");

@@ -65,6 +65,8 @@ pub(super) enum Read {
         bytes: u64,
         answers: Option<u64>,
     },
+    /// The address for messages, on the stream of HTTP+SSE.
+    Endpoint(String),
     /// There is nothing of use in it, or nothing more.
     Failed(Failure),
     /// What has come decides, whatever follows.
@@ -137,6 +139,11 @@ impl Reader {
 
     pub(super) fn is_stream(&self) -> bool {
         matches!(self.content, Content::Events(..))
+    }
+
+    /// The status, if it is no success.
+    pub(super) fn refused(&self) -> Option<u16> {
+        (!self.status.is_success()).then_some(self.status.0)
     }
 
     /// What the events have said since the last look.
@@ -272,10 +279,11 @@ impl Content {
                 heard.id = event.id.or(heard.id.take());
                 heard.retry = event.retry.or(heard.retry);
                 heard.message |= message && event.data != SseData::None;
-                if !message {
-                    continue;
-                }
                 match event.data {
+                    SseData::Text(text) if event.kind.as_deref() == Some("endpoint") => {
+                        return Some(Read::Endpoint(text));
+                    }
+                    _ if !message => {}
                     SseData::None => {}
                     SseData::Text(text) => return Some(Read::Message(text)),
                     SseData::Bad { why, bytes, answers } => {

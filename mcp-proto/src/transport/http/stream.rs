@@ -9,7 +9,7 @@ use super::Http;
 use super::exchange::{Carried, Exchange, Phase};
 use super::place::Place;
 use super::response::{Heard, Reader};
-use crate::config::{STREAM_IDLE, STREAM_PAUSE_MIN};
+use crate::config::{HttpTransport, STREAM_IDLE, STREAM_PAUSE_MIN};
 use crate::interface::{HttpOutput, Owner, StatusCode};
 use crate::transport::{Failure, Happening};
 use crate::{Era, Event, ExchangeId};
@@ -42,7 +42,8 @@ impl Http {
     /// Somebody can hear what a legacy server says by itself.
     pub(crate) fn listen(&mut self) -> Vec<Happening> {
         let legacy = self.agreed.is_some_and(|(era, _)| era == Era::Legacy);
-        if !legacy || !matches!(self.stream, Stream::Off) {
+        let offers = self.transport == HttpTransport::Streamable;
+        if !legacy || !offers || !matches!(self.stream, Stream::Off) {
             return Vec::new();
         }
         self.open_stream(Place::default())
@@ -132,7 +133,10 @@ impl Http {
     }
 
     /// Something came on an exchange. The stream has its time anew with everything that does.
-    pub(crate) fn comes(&self, id: ExchangeId) -> Option<Happening> {
+    pub(crate) fn comes(&mut self, id: ExchangeId) -> Option<Happening> {
+        if self.is_sse() {
+            return self.events_come(id);
+        }
         self.stream.is_on(id).then_some(Happening::Await(id, Some(STREAM_IDLE)))
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_proto::wire::headers;
 use mcp_proto::{
-    CallId, ConnectionState, ExchangeId, HttpConfig, HttpInput, HttpOutput, Mailbox, Method,
-    Output, Owner, QuestionId, ResendReason,
+    CallId, ConnectionState, ExchangeId, HttpConfig, HttpInput, HttpOutput, HttpTransport, Mailbox,
+    Method, Output, Owner, QuestionId, ResendReason,
 };
 use serde_json::Value;
 
@@ -15,6 +15,8 @@ use super::posted::Posted;
 pub(crate) struct Watch {
     configured: Vec<(String, String)>,
     origin: String,
+    /// Whether plain HTTP may be spoken, which asks for JSON only.
+    plain: bool,
     /// Open calls, and whether their items are wanted.
     calls: BTreeMap<CallId, bool>,
     ended: BTreeSet<CallId>,
@@ -42,7 +44,8 @@ struct Exchange {
 impl Watch {
     pub(crate) fn new(target: &HttpConfig) -> Self {
         let origin = target.url.split('/').take(3).collect::<Vec<_>>().join("/");
-        Watch { configured: target.headers.clone(), origin, ..Watch::default() }
+        let plain = target.transports().contains(&HttpTransport::Plain);
+        Watch { configured: target.headers.clone(), origin, plain, ..Watch::default() }
     }
 
     pub(crate) fn call_begins(&mut self, id: CallId, progress: bool) {
@@ -166,7 +169,8 @@ impl Watch {
         for (name, _) in &post.request.headers {
             assert_eq!(*name, name.to_ascii_lowercase());
         }
-        assert!(post.header("accept").unwrap().contains("text/event-stream"));
+        let json_only = self.plain && post.header("accept") == Some("application/json");
+        assert!(json_only || post.header("accept").unwrap().contains("text/event-stream"));
         self.check_configured(post);
         match post.request.method {
             Method::Post => {
