@@ -432,6 +432,12 @@ chapters! { $
         #[http] when_everything_fails_each_attempt_is_told
         #[http] a_new_session_is_asked_for_without_the_old_one
         #[http] calls_wait_for_the_end_of_the_handshake;
+    older:
+        #[http] answers_come_on_the_stream
+        #[http] the_end_of_the_stream_ends_its_calls
+        #[http] an_address_elsewhere_is_refused
+        #[http] an_old_server_is_found
+        #[http] plain_http_is_tried_last;
     connections:
         #[http] a_thousand_calls_take_one_connection
         #[http] a_session_is_ended_with_its_client
