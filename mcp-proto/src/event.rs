@@ -78,6 +78,21 @@ pub enum Event {
         /// What is wrong with it.
         why: String,
     },
+    /// Notifications were dropped because too many waited for the host: so many since this was told
+    /// last.
+    NotificationsLost {
+        /// How many.
+        lost: u64,
+    },
+    /// A log message of the server's, escaped and bounded (specification: server/utilities/logging).
+    Log {
+        /// How bad it is.
+        level: crate::model::LoggingLevel,
+        /// The part of the server that says it.
+        logger: Option<String>,
+        /// What it says.
+        text: String,
+    },
     /// A member of a server's request means nothing in its era.
     MemberIgnored {
         /// Which one.

@@ -60,7 +60,8 @@
 //!
 //! An **operation** is what a host may ask (module [`op`]); a **call** is one operation under way,
 //! which may send several **requests**. A **question** is what only the host can answer; an **item**
-//! is what a call brings before its result, and waits in a **mailbox**. The **era** of a server is
+//! is what a call brings before its result, or a notification of the server, and waits in a
+//! **mailbox**. The **era** of a server is
 //! modern (2026-07-28, metadata with each request) or legacy (`initialize` handshake). A
 //! **performer** is whoever carries out outputs; an adapter's performer is its **driver**.
 //!
@@ -116,10 +117,11 @@ pub use config::{
     CALL_TIMEOUT, CLOSE_GRACE, Command, ConnectionConfig, DISCOVER_TIMEOUT, ENDPOINT_WAIT,
     ERROR_BODY_WAIT, EXIT_WAIT, EraChoice, HTTP_BACKOFF, HTTP_CALL_TIMEOUT, HTTP_RETRIES,
     HttpConfig, HttpTransport, LOAD_WAIT, MAX_HELD_TOOL_BYTES, MAX_LIST_BYTES, MAX_MESSAGE_BYTES,
-    MAX_PAGES, MAX_PENDING_ITEM_BYTES, MAX_PENDING_ITEMS, MAX_REPLY_BYTES, MAX_SERVER_REQUESTS,
-    MAX_TOOLS_EXCLUDED, PLAIN_ENDPOINT, RESUME_ATTEMPTS, RESUME_PAUSE_MIN, SSE_SILENCE,
-    START_TIMEOUT, STDERR_TAIL_BYTES, STORED_ERA_MAX_AGE, STREAM_IDLE, STREAM_PAUSE,
-    STREAM_PAUSE_MAX, STREAM_PAUSE_MIN, STREAM_WAIT, StderrPolicy, Transport,
+    MAX_PAGES, MAX_PENDING_ITEM_BYTES, MAX_PENDING_ITEMS, MAX_PENDING_NOTIFICATION_BYTES,
+    MAX_PENDING_NOTIFICATIONS, MAX_REPLY_BYTES, MAX_SERVER_REQUESTS, MAX_TOOLS_EXCLUDED,
+    PLAIN_ENDPOINT, RESUME_ATTEMPTS, RESUME_PAUSE_MIN, SSE_SILENCE, START_TIMEOUT,
+    STDERR_TAIL_BYTES, STORED_ERA_MAX_AGE, STREAM_IDLE, STREAM_PAUSE, STREAM_PAUSE_MAX,
+    STREAM_PAUSE_MIN, STREAM_WAIT, StderrPolicy, Transport,
 };
 pub use connection::Connection;
 pub use deprecated::{DEPRECATIONS, DeprecatedFeature, Deprecation};

@@ -68,6 +68,18 @@ impl Raw {
         }
     }
 
+    /// The same value, without the rest of a long message around it: what is kept for long must not
+    /// keep more than it shows.
+    pub(crate) fn alone(&self) -> Raw {
+        let much = self.message.len() > 2 * self.len() + 512;
+        if much { Raw::new(self.as_str()) } else { self.clone() }
+    }
+
+    /// How many bytes are kept for as long as this value is.
+    pub(crate) fn weight(&self) -> usize {
+        self.message.len()
+    }
+
     /// Decodes the value.
     ///
     /// # Errors

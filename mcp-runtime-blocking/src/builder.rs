@@ -6,7 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mcp_proto::driver::{HandlerError, Hub};
-use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
+use mcp_proto::model::{
+    ElicitRequest, ElicitResult, Notification, SamplingRequest, SamplingResult,
+};
 use mcp_proto::{Error, Stored, Target, WaitAnswer, WaitRequest};
 use mcp_runtime_common::{ClientOptions, IntoTarget, mcp_client_settings};
 use serde_json::{Map, Value};
@@ -103,6 +105,38 @@ impl ClientBuilder {
         load: on_load(String) -> Option<String>;
         /// Stores a value under its key, in the place of an older one.
         save: on_save(Stored) -> ();
+    }
+
+    /// Adds a callback for what the server says without being asked: that a list or a resource is
+    /// another one now, log messages, progress, and whatever else comes, known or not. It may be
+    /// called several times, and each callback sees all of them, in their order.
+    ///
+    /// Callbacks run on a thread of their own (with [`Background::Never`]: in [`Client::pump`], and
+    /// wherever somebody waits). One may take its time: the others that come meanwhile wait, up to
+    /// the bounds of [`ConnectionConfig`](crate::proto::ConnectionConfig), and
+    /// [`lost`](crate::model::Notification::lost) says how many had no room. One that panics is told
+    /// to the log, and called again. It may call the client.
+    ///
+    /// ```no_run
+    /// use mcp_runtime_blocking::{Client, model::NotificationKind};
+    ///
+    /// let client = Client::builder()
+    ///     .on_notification(|told| match told.kind {
+    ///         NotificationKind::ToolsChanged => println!("{} has other tools now", told.server),
+    ///         NotificationKind::Message(message) => println!("{}", message.text()),
+    ///         _ => println!("{}", told.method),
+    ///     })
+    ///     .connect("npx -y @modelcontextprotocol/server-everything")?;
+    /// # drop(client);
+    /// # Ok::<(), mcp_runtime_blocking::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_notification(
+        mut self,
+        callback: impl Fn(Notification) + Send + Sync + 'static,
+    ) -> Self {
+        self.callbacks.notifications.push(Box::new(callback));
+        self
     }
 
     /// Whether the host's model may be given tools by servers that it answers; it is declared as

@@ -6,7 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use mcp_proto::driver::{HandlerError, HandlerFailure, HandlerFault, Hub, Job, OnProgress};
-use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
+use mcp_proto::model::{
+    ElicitRequest, ElicitResult, Notification, SamplingRequest, SamplingResult,
+};
 use mcp_proto::op::Call;
 use mcp_proto::{
     Answer, ApiMisuse, CallId, Hearing, Item, Operation, Question, QuestionId, Stored, WaitAnswer,
@@ -15,6 +17,8 @@ use mcp_proto::{
 use serde_json::{Map, Value};
 
 use crate::wake::lock;
+
+type Listener = Box<dyn Fn(Notification) + Send + Sync>;
 
 type Handler<A, R> = Box<dyn Fn(A) -> Result<R, HandlerError> + Send + Sync>;
 
@@ -30,6 +34,8 @@ macro_rules! callbacks {
             $(pub(crate) $name: Option<Handler<$asked, $answer>>,)*
             /// The model of the host may be given tools.
             pub(crate) sampling_tools: bool,
+            /// Those for notifications: any number of them.
+            pub(crate) notifications: Vec<Listener>,
             /// `None` while it runs.
             progress: Mutex<BTreeMap<CallId, Option<OnProgress>>>,
         }
@@ -43,6 +49,9 @@ macro_rules! callbacks {
                 })*
                 if self.sampling.is_some() && self.sampling_tools {
                     hears.push(Hearing::SamplingTools);
+                }
+                if self.notified() {
+                    hears.push(Hearing::Notifications);
                 }
                 hears
             }
@@ -82,6 +91,27 @@ impl Callbacks {
     /// Has a question answered by its handler, and hands the answer in.
     pub(crate) fn answer(&self, hub: &Hub, id: QuestionId, question: Question) {
         hub.answered(id, HandlerFailure::guard(question.name(), || self.ask(question)));
+    }
+
+    /// Whether notifications are wanted.
+    pub(crate) fn notified(&self) -> bool {
+        !self.notifications.is_empty()
+    }
+
+    /// Shows the host a notification. A callback that panics has dealt with it, and is called
+    /// again.
+    pub(crate) fn notify(&self, hub: &Hub, notification: Notification) {
+        for listener in &self.notifications {
+            let notification = notification.clone();
+            let shown = HandlerFailure::guard("notifications", || {
+                listener(notification);
+                Ok(())
+            });
+            if let Err(failure) = shown {
+                hub.failed(&failure);
+            }
+        }
+        hub.notification_done();
     }
 
     /// Does a job that belongs to no caller who waits.

@@ -35,6 +35,7 @@
 mod builder;
 mod callbacks;
 mod client;
+mod desk;
 pub mod guide;
 mod http;
 #[cfg(all(test, interleaved))]

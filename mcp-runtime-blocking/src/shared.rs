@@ -1,22 +1,22 @@
-//! What all clones of a client share, and the thread that runs the host's jobs.
+//! What all clones of a client share.
 
 use std::io;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread;
 use std::time::Duration;
 
-use mcp_proto::driver::{Hub, Job, OnProgress, Step};
-use mcp_proto::{Answer, CallId, CloseReason, Error, Reply};
+use mcp_proto::driver::{Hub, OnProgress, Step};
+use mcp_proto::{CallId, CloseReason, Error, Reply};
 use mcp_runtime_common::{DROP_GRACE, HttpSettings};
 
 use crate::Background;
 use crate::callbacks::{Callbacks, show};
+use crate::desk::{Desk, Duty};
 use crate::http::{Exchange, Http};
 use crate::pipes::Pipes;
 use crate::seat::Manner;
 use crate::stream::Stream;
-use crate::wake::{OnWake, Parker, lock};
+use crate::wake::{OnWake, Parker};
 
 pub(crate) struct Shared {
     pub(crate) hub: Arc<Hub>,
@@ -25,10 +25,8 @@ pub(crate) struct Shared {
     pub(crate) background: Background,
     /// The host's function, for calls that nobody waits in.
     pub(crate) on_wake: Option<Waker>,
-    /// The thread that runs jobs, once there was one.
-    handler: Mutex<Option<Waker>>,
-    /// Tells of jobs while there is no such thread.
-    bell: Waker,
+    jobs: Desk,
+    notifications: Desk,
 }
 
 /// What moves the bytes.
@@ -65,10 +63,13 @@ impl Shared {
             callbacks,
             background,
             on_wake: on_wake.map(|host| Waker::from(Arc::new(HostWake(host)))),
-            handler: Mutex::default(),
-            bell: Waker::from(Arc::new(JobBell(Weak::clone(shared)))),
+            jobs: Desk::new(Duty::Jobs, shared),
+            notifications: Desk::new(Duty::Notifications, shared),
         });
-        shared.look_for_jobs();
+        shared.jobs.look(&shared);
+        if shared.callbacks.notified() {
+            shared.notifications.look(&shared);
+        }
         Ok(shared)
     }
 
@@ -159,60 +160,25 @@ impl Shared {
         }
     }
 
-    /// Runs the jobs that wait, without a thread for it.
+    /// Runs the jobs and shows the notifications that wait, without a thread for it.
     pub(crate) fn run_jobs(&self) -> bool {
-        let mut cx = Context::from_waker(&self.bell);
-        let mut any = false;
-        while let Poll::Ready(Some(job)) = self.hub.poll_job(&mut cx) {
-            self.callbacks.run(&self.hub, job);
-            any = true;
-        }
-        any
+        let jobs = self.jobs.run(self);
+        let notifications = self.notifications.run(self);
+        jobs || notifications
     }
 
-    /// Sees to it that a job that waits is run.
-    fn look_for_jobs(self: &Arc<Self>) {
-        if self.background == Background::Never {
-            return match &self.way {
-                Way::Pipes(pipes) => pipes.send_on_errand(),
-                Way::Http(http) => http.send_on_errand(),
-            };
-        }
-        let mut thread = lock(&self.handler);
-        if let Some(thread) = &*thread {
-            return thread.wake_by_ref();
-        }
-        let Poll::Ready(Some(job)) = self.hub.poll_job(&mut Context::from_waker(&self.bell)) else {
-            return;
-        };
-        let (parker, waker) = Parker::new();
-        *thread = Some(waker.clone());
-        drop(thread);
-        // When the system gives no thread, the job has failed.
-        let (item, question) = match &job {
-            Job::Item(id, _) => (Some(*id), None),
-            Job::Ask(_, id, _) => (None, Some(*id)),
-            _ => (None, None),
-        };
-        let shared = Arc::clone(self);
-        let handler = thread::Builder::new().name(String::from("mcp-handler"));
-        if handler.spawn(move || shared.handle_jobs(job, &parker, &waker)).is_err() {
-            *lock(&self.handler) = None;
-            item.into_iter().for_each(|id| self.hub.item_done(id));
-            question.into_iter().for_each(|id| self.hub.answer(id, Answer::Failed));
+    pub(crate) fn desk(&self, duty: Duty) -> &Desk {
+        match duty {
+            Duty::Jobs => &self.jobs,
+            Duty::Notifications => &self.notifications,
         }
     }
 
-    /// The handler's thread.
-    fn handle_jobs(&self, first: Job, parker: &Parker, waker: &Waker) {
-        self.callbacks.run(&self.hub, first);
-        loop {
-            parker.clear();
-            match self.hub.poll_job(&mut Context::from_waker(waker)) {
-                Poll::Ready(Some(job)) => self.callbacks.run(&self.hub, job),
-                Poll::Ready(None) => return,
-                Poll::Pending => parker.park(None),
-            }
+    /// Has somebody who waits run what there is, where no thread does.
+    pub(crate) fn send_on_errand(&self) {
+        match &self.way {
+            Way::Pipes(pipes) => pipes.send_on_errand(),
+            Way::Http(http) => http.send_on_errand(),
         }
     }
 
@@ -248,16 +214,5 @@ struct HostWake(OnWake);
 impl Wake for HostWake {
     fn wake(self: Arc<Self>) {
         (self.0)();
-    }
-}
-
-/// Tells that there are jobs.
-struct JobBell(Weak<Shared>);
-
-impl Wake for JobBell {
-    fn wake(self: Arc<Self>) {
-        if let Some(shared) = self.0.upgrade() {
-            shared.look_for_jobs();
-        }
     }
 }

@@ -1,13 +1,15 @@
 //! Events of the core on their way to `tracing`.
 
 use mcp_proto::Event;
-use tracing::{debug, info, warn};
+use mcp_proto::model::LoggingLevel;
+use tracing::{debug, error, info, warn};
 
 /// Hands an event to `tracing`, under the target `mcp`. Call it outside of every lock: subscribers
 /// are code of the host's.
 ///
-/// Nothing of a payload is in it. What servers have written is escaped and bounded by the core. A
-/// server's stderr is no sign of an error, so its lines are mere debug output.
+/// Nothing of a payload is in it but the log messages that a server sends to be logged. What servers
+/// have written is escaped and bounded by the core. A server's stderr is no sign of an error, so its
+/// lines are mere debug output.
 pub fn event(server: &str, event: &Event) {
     match event {
         Event::EraDecided { era, version } => {
@@ -31,6 +33,10 @@ pub fn event(server: &str, event: &Event) {
         Event::ToolExcluded { tool, why } => {
             warn!(target: "mcp", server, tool, why, "the tool is left out of the list");
         }
+        Event::NotificationsLost { lost } => {
+            warn!(target: "mcp", server, lost, "too many notifications wait for the host; the oldest were dropped");
+        }
+        Event::Log { level, logger, text } => log(server, *level, logger.as_deref(), text),
         Event::MemberIgnored { member } => {
             warn!(target: "mcp", server, member, "a member means nothing in this era; ignored");
         }
@@ -47,5 +53,27 @@ pub fn event(server: &str, event: &Event) {
         }
         // A newer core may know more.
         other => debug!(target: "mcp", server, event = ?other),
+    }
+}
+
+/// A log message of the server's, at the level of the local log that it has.
+fn log(server: &str, level: LoggingLevel, logger: Option<&str>, text: &str) {
+    let name = level.as_str();
+    match level {
+        LoggingLevel::Debug => {
+            debug!(target: "mcp", server, level = name, logger, text, "log message");
+        }
+        LoggingLevel::Info | LoggingLevel::Notice => {
+            info!(target: "mcp", server, level = name, logger, text, "log message");
+        }
+        LoggingLevel::Warning => {
+            warn!(target: "mcp", server, level = name, logger, text, "log message");
+        }
+        LoggingLevel::Error
+        | LoggingLevel::Critical
+        | LoggingLevel::Alert
+        | LoggingLevel::Emergency => {
+            error!(target: "mcp", server, level = name, logger, text, "log message");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
 use mcp_runtime_common::proto::{
-    CallId, Era, Event, ExitStatus, ProcessId, ProtocolVersion, SkipReason,
+    CallId, Era, Event, ExitStatus, ProcessId, ProtocolVersion, SkipReason, model::LoggingLevel,
 };
 use mcp_runtime_common::trace;
 use tracing::field::{Field, Visit};
@@ -84,5 +84,24 @@ fn each_event_has_a_level_and_its_fields() {
         assert!(line.starts_with(&start), "{line}");
         assert!(line.contains(fields), "{line}");
         assert!(line.contains("server=\"srv\""), "{line}");
+    }
+}
+
+/// M-LOG-05: each of the eight levels of a server's log messages has one in the local log.
+#[test]
+fn log_messages_have_the_level_of_the_local_log() {
+    let lines = Lines::default();
+    tracing::subscriber::with_default(lines.clone(), || {
+        for level in LoggingLevel::ALL {
+            let (logger, text) = (Some(String::from("db")), String::from("slow"));
+            trace("srv", &Event::Log { level, logger, text });
+        }
+    });
+    let text = lines.0.lock().unwrap().clone();
+    let local = ["DEBUG", "INFO", "INFO", "WARN", "ERROR", "ERROR", "ERROR", "ERROR"];
+    assert_eq!(text.lines().count(), local.len());
+    for ((line, level), local) in text.lines().zip(LoggingLevel::ALL).zip(local) {
+        assert!(line.starts_with(&format!("{local} mcp:")), "{line}");
+        assert!(line.contains(&format!("level=\"{level}\" logger=\"db\" text=\"slow\"")), "{line}");
     }
 }

@@ -34,6 +34,10 @@ pub const MAX_LIST_BYTES: usize = 256 * 1024 * 1024;
 pub const MAX_PENDING_ITEMS: usize = 256;
 /// The default of [`ConnectionConfig::max_pending_item_bytes`].
 pub const MAX_PENDING_ITEM_BYTES: usize = 1024 * 1024;
+/// The default of [`ConnectionConfig::max_pending_notifications`].
+pub const MAX_PENDING_NOTIFICATIONS: usize = 1000;
+/// The default of [`ConnectionConfig::max_pending_notification_bytes`].
+pub const MAX_PENDING_NOTIFICATION_BYTES: usize = 4 * 1024 * 1024;
 /// The default of [`ConnectionConfig::max_reply_bytes`].
 pub const MAX_REPLY_BYTES: usize = 1024 * 1024;
 /// The default of [`ConnectionConfig::max_server_requests`].
@@ -111,12 +115,18 @@ pub struct ConnectionConfig {
     pub max_pages: usize,
     /// How many bytes all pages of one list may have together: 256 MiB by default.
     pub max_list_bytes: usize,
-    /// How many items (progress) may wait for the host in one mailbox: 256 by default. Beyond it
+    /// How many items of a call (progress, and what a streamed call brings) may wait for the host in one mailbox: 256 by default. Beyond it
     /// the oldest is dropped, with an event.
     pub max_pending_items: usize,
     /// How many bytes the items of one mailbox may have: 1 MiB by default. An item that is larger
     /// than this alone is dropped, with an event.
     pub max_pending_item_bytes: usize,
+    /// How many notifications may wait for the host's callbacks: 1000 by default. Beyond it the oldest
+    /// is dropped, with an event, and the next one that is delivered says how many were.
+    pub max_pending_notifications: usize,
+    /// How many bytes these may have: 4 MiB by default. One that is larger than this alone is
+    /// dropped.
+    pub max_pending_notification_bytes: usize,
     /// How many bytes of answers that the server asked for (pongs, refusals) may wait to be
     /// written: 1 MiB by default. Beyond it nothing more is read from that server until it reads.
     pub max_reply_bytes: usize,
@@ -152,6 +162,8 @@ impl Default for ConnectionConfig {
             max_list_bytes: MAX_LIST_BYTES,
             max_pending_items: MAX_PENDING_ITEMS,
             max_pending_item_bytes: MAX_PENDING_ITEM_BYTES,
+            max_pending_notifications: MAX_PENDING_NOTIFICATIONS,
+            max_pending_notification_bytes: MAX_PENDING_NOTIFICATION_BYTES,
             max_reply_bytes: MAX_REPLY_BYTES,
             max_server_requests: MAX_SERVER_REQUESTS,
             meta: Map::new(),
@@ -196,6 +208,8 @@ impl ConnectionConfig {
             ("max_list_bytes", self.max_list_bytes),
             ("max_pending_items", self.max_pending_items),
             ("max_pending_item_bytes", self.max_pending_item_bytes),
+            ("max_pending_notifications", self.max_pending_notifications),
+            ("max_pending_notification_bytes", self.max_pending_notification_bytes),
             ("max_reply_bytes", self.max_reply_bytes),
             ("max_server_requests", self.max_server_requests),
         ];

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::calls::{CallState, Judged, Pages, Past, Step};
 use super::{Asked, Connection, Phase, Waiter, request};
-use crate::interface::{Answer, Hearing, Item, Mailbox, Output, Owner, Question};
+use crate::interface::{Answer, Hearing, Owner, Question};
 use crate::op::ErasedCall;
 use crate::transport::Outgoing;
 use crate::wire::jsonrpc;
@@ -151,7 +151,7 @@ impl Connection {
         let mut meta = request::host_meta(level.chain(places)).into_owned();
         let taken = |token: &str| self.calls.by_token(token).is_some();
         let aside = call.is_aside();
-        let token = progress_token(&mut meta, request, options.progress && !aside, taken);
+        let token = progress_token(&mut meta, request, options.wants_progress() && !aside, taken);
         let (method, fixed) = (call.method(), &ready.protocol_meta);
         let object = if aside { "{}" } else { params.object.as_str() };
         let cursor = call.pages.cursor.as_ref().map(Raw::as_str);
@@ -185,39 +185,6 @@ impl Connection {
             call.past = Past::Sent;
         }
         self.take_up(sent);
-    }
-
-    // Items
-
-    /// An item for a call has come; `bytes` is what it weighs.
-    pub(super) fn put_item(&mut self, id: CallId, item: Item, bytes: usize) {
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
-        if !call.erased.options.progress {
-            return;
-        }
-        match call.items.put(item, bytes, &self.config) {
-            Ok(item) => {
-                self.outputs.push_back(Output::Item(Mailbox::Call(id), Box::new(item)));
-            }
-            Err(dropped) => {
-                for _ in 0..dropped {
-                    self.event(crate::Event::ItemDropped(id));
-                }
-            }
-        }
-    }
-
-    pub(super) fn on_pull(&mut self, mailbox: Mailbox) {
-        let Mailbox::Call(id) = mailbox;
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
-        if let Some(item) = call.items.pull() {
-            self.outputs.push_back(Output::Item(mailbox, Box::new(item)));
-        }
-        self.end_if_taken(id);
     }
 }
 

@@ -185,6 +185,11 @@ impl CallState {
         }
     }
 
+    /// Whether all that comes on the stream of its answer is an item of it, until its result is here.
+    pub(super) fn streams(&self) -> bool {
+        self.erased.options.stream && !matches!(self.step, Step::Arrived(_))
+    }
+
     /// The method of its latest request.
     pub(super) fn method(&self) -> &str {
         if self.judged == Judged::Asks {

@@ -23,6 +23,10 @@ pub struct Census {
     pub items: usize,
     /// Bytes in the mailbox that has most of them.
     pub item_bytes: usize,
+    /// Notifications that wait for the host.
+    pub notifications: usize,
+    /// Bytes of these.
+    pub notification_bytes: usize,
     /// Pages of the call that has most of them.
     pub pages: usize,
     /// Bytes of the call whose pages have most of them.
@@ -59,6 +63,8 @@ impl Connection {
             },
             timers: self.timers.reasons().count(),
             tool_bytes: self.tools.bytes(),
+            notifications: self.notifications.waiting().len(),
+            notification_bytes: self.notifications.waiting().bytes(),
             ..Census::default()
         };
         self.calls.census(&mut census);

@@ -22,6 +22,7 @@ impl Connection {
         self.withdraw(|asked| matches!(asked, Asked::Save).then_some(Owner::Connection));
         self.rest(CloseReason::Closed);
         self.tools.forget();
+        self.notifications.clear();
         self.phase = Phase::Closed(CloseReason::Closed);
         self.state = ConnectionState::Closed(CloseReason::Closed);
     }
@@ -54,6 +55,8 @@ impl Connection {
         self.requests.clear();
         self.held_answers.clear();
         self.withdraw_all(Owner::Connection);
+        // It may be the end, after which no event comes.
+        self.tell_lost(true);
         self.skipped = Skipped::default();
         self.relaunch_due = false;
         // The next process is another server, whose tools nobody knows.

@@ -15,6 +15,7 @@ mod greeting;
 mod judge;
 mod mailbox;
 mod memory;
+mod notification;
 mod peer;
 mod phase;
 mod question;
@@ -35,6 +36,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use self::calls::Calls;
+use self::mailbox::Notifications;
 use self::memory::Memory;
 use self::peer::Served;
 use self::phase::{Asked, Greeting, Opening, Phase, Ready, Skipped, Waiter};
@@ -84,6 +86,8 @@ pub struct Connection {
     meta: Map<String, Value>,
     /// How much a modern server is to tell of itself, as members of `_meta`.
     level: Map<String, Value>,
+    /// The notifications that wait for the host.
+    notifications: Notifications,
     timers: Timers,
     outputs: VecDeque<Output>,
     skipped: Skipped,
@@ -143,6 +147,7 @@ impl Connection {
             roots: config.roots.clone(),
             meta: config.meta.clone(),
             level: Map::new(),
+            notifications: Notifications::default(),
             timers: Timers::default(),
             outputs: VecDeque::new(),
             skipped: Skipped::default(),

@@ -1,4 +1,5 @@
-//! What the server says: lines, messages, and its own requests.
+//! What the server says: lines, messages, and its own requests. Its notifications are in
+//! `notification.rs`.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,14 +11,14 @@ use serde_json::{Value, json};
 use super::{Asked, Connection, Waiter};
 use crate::era::Answered;
 use crate::error::{Limit, PeerError, ServerError};
-use crate::interface::{Answer, Item, Owner};
-use crate::model::{Progress, object};
+use crate::interface::{Answer, Owner};
+use crate::model::object;
 use crate::question::{self, Refusal, Unanswered, Wanted};
 use crate::transport::http::own_answer;
 use crate::transport::{Origin, Outgoing};
-use crate::wire::jsonrpc::{self, Message, own_id};
+use crate::wire::jsonrpc::{self, Message};
 use crate::wire::lines::{Line, bad};
-use crate::{DeprecatedFeature, Era, ErrorKind, Event, Raw, SkipReason, text};
+use crate::{Era, ErrorKind, Event, Raw, SkipReason, text};
 
 /// The answer to a request that the client does not know.
 const METHOD_NOT_FOUND: (i64, &str) = (-32601, "Method not found");
@@ -159,7 +160,7 @@ impl Connection {
         }
     }
 
-    fn dropped(&mut self, why: &'static str, method: Option<&str>) {
+    pub(super) fn dropped(&mut self, why: &'static str, method: Option<&str>) {
         let method = method.map(text::excerpt);
         self.event(Event::MessageDropped { why, method });
     }
@@ -264,68 +265,6 @@ impl Connection {
         if self.saturated.is_none_or(|last| now.saturating_sub(last) >= SATURATION_INTERVAL) {
             self.saturated = Some(now);
             self.dropped("too many answers are on their way already", None);
-        }
-    }
-
-    // Notifications
-
-    fn on_notification(&mut self, method: &str, params: Option<Raw>, from: Option<Origin>) {
-        match (method, params) {
-            ("notifications/progress", Some(params)) => self.on_progress(&params, from),
-            ("notifications/cancelled", Some(params)) => self.on_cancelled(&params),
-            ("notifications/message", Some(_)) => self.deprecated(DeprecatedFeature::Logging),
-            // What was known of its tools is not any more.
-            ("notifications/tools/list_changed", _) => self.tools.forget(),
-            // Whoever sends what nobody has asked for is not answered, and does no harm.
-            _ => {}
-        }
-    }
-
-    fn on_progress(&mut self, params: &Raw, from: Option<Origin>) {
-        #[derive(Deserialize)]
-        struct Token<'a> {
-            #[serde(borrow, rename = "progressToken")]
-            token: &'a RawValue,
-        }
-        let Ok(Token { token }) = object(params.as_str()) else {
-            return;
-        };
-        // Most tokens are numbers of this client's; some servers send them back as texts.
-        let spelled = serde_json::from_str::<Value>(token.get());
-        let spelled = spelled.map(|token| token.to_string()).unwrap_or_default();
-        let number = own_id(token.get().trim_matches('"')).map(|id| id.to_string());
-        let by_number = number.and_then(|number| self.calls.by_token(&number));
-        let Some(id) = self.calls.by_token(&spelled).or(by_number) else {
-            return;
-        };
-        // What comes on the stream of a modern request belongs to that request.
-        if self.is_modern() && from.is_some_and(|from| from.owner != Owner::Call(id)) {
-            let method = "notifications/progress";
-            return self.dropped("it came on the stream of another request", Some(method));
-        }
-        match params.parse::<Progress>() {
-            Ok(progress) => self.put_item(id, Item::Progress(progress), params.len()),
-            Err(_) => {
-                let method = "notifications/progress";
-                self.dropped("its members have the wrong types", Some(method));
-            }
-        }
-    }
-
-    /// The server gives up a request of its own. Requests of this client's are not its to cancel.
-    fn on_cancelled(&mut self, params: &Raw) {
-        let Some(request) = params.member("requestId") else {
-            return;
-        };
-        self.held_answers.retain(|(id, _)| *id != request);
-        let owner = |asked: &Asked| match asked {
-            Asked::Server { id, owner, .. } if *id == request => Some(*owner),
-            _ => None,
-        };
-        let found = self.questions.iter().find_map(|(id, asked)| Some((*id, owner(asked)?)));
-        if let Some((id, owner)) = found {
-            self.questions.remove(&id);
-            self.outputs.push_back(crate::Output::Withdraw(id, owner));
         }
     }
 }

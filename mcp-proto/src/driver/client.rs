@@ -7,6 +7,7 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 
 use super::handlers::{Answering, Handlers};
+use super::listeners::Showing;
 use super::options::CallOptions;
 use super::pending::PendingCall;
 use super::performer::Performer;
@@ -78,8 +79,9 @@ impl AsyncClient {
         let companion = hears.then(|| Companion {
             handlers: Arc::clone(&shared.handlers),
             answering: Answering::default(),
+            showing: Showing::default(),
         });
-        let driver = Driver { hub, seat, watch: Watch::new(), companion };
+        let driver = Driver { hub, seat, watch: Watch::new(), over: false, companion };
         (AsyncClient { shared }, driver)
     }
 
@@ -169,6 +171,8 @@ pub struct Driver {
     hub: Arc<Hub>,
     seat: Arc<Seat>,
     watch: Watch,
+    /// Nothing moves any more.
+    over: bool,
     /// Without handlers there is nothing to ask.
     companion: Option<Companion>,
 }
@@ -178,11 +182,18 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let polled = this.seat.attend(&mut this.watch, cx);
-        if let (Some(companion), Poll::Pending) = (&mut this.companion, polled) {
+        if !this.over {
+            this.over = this.seat.attend(&mut this.watch, cx).is_ready();
+        }
+        let Some(companion) = &mut this.companion else {
+            return if this.over { Poll::Ready(()) } else { Poll::Pending };
+        };
+        if !this.over || this.hub.lingers() {
+            // What came before the end is shown, too.
             companion.poll(&this.hub, cx);
         }
-        polled
+        let shows = companion.showing.is_busy() && this.hub.lingers();
+        if this.over && !shows { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
@@ -199,10 +210,11 @@ impl fmt::Debug for Driver {
     }
 }
 
-/// Answers the questions that belong to no call, beside the moving of bytes.
+/// Answers the questions that belong to no call, and shows notifications, beside the moving of bytes.
 struct Companion {
     handlers: Arc<Handlers>,
     answering: Answering,
+    showing: Showing,
 }
 
 impl Companion {
@@ -218,8 +230,9 @@ impl Companion {
                 }
             }
             if !self.answering.poll(hub, cx) {
-                return;
+                break;
             }
         }
+        self.showing.poll(hub, &self.handlers, cx);
     }
 }

@@ -9,9 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::{Map, Value};
 
 use super::Hub;
+use super::listeners::Listener;
 use crate::QuestionId;
 use crate::interface::{Answer, Hearing, Question, Stored, WaitAnswer, WaitRequest};
-use crate::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
+use crate::model::{ElicitRequest, ElicitResult, Notification, SamplingRequest, SamplingResult};
 
 /// A future in a box, as handlers return it.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -85,6 +86,8 @@ macro_rules! handlers {
             $($name: Option<Handler<$asked>>,)*
             /// The model of the host may be given tools.
             pub sampling_tools: bool,
+            /// Those for notifications: any number of them.
+            pub(super) notifications: Vec<Listener>,
         }
 
         impl Handlers {
@@ -108,6 +111,9 @@ macro_rules! handlers {
                 })*
                 if self.sampling.is_some() && self.sampling_tools {
                     hears.push(Hearing::SamplingTools);
+                }
+                if !self.notifications.is_empty() {
+                    hears.push(Hearing::Notifications);
                 }
                 hears
             }
@@ -147,6 +153,17 @@ handlers! {
     /// Registers what answers [`Question::Save`].
     save: on_save(Stored) -> (), Save,
         Question::Save(stored) => stored, |()| Answer::Saved;
+}
+
+impl Handlers {
+    /// Adds a callback for the notifications of the server.
+    pub fn on_notification<F, T>(&mut self, callback: F)
+    where
+        F: Fn(Notification) -> T + Send + Sync + 'static,
+        T: Future<Output = ()> + Send + 'static,
+    {
+        self.notifications.push(Box::new(move |notification| Box::pin(callback(notification))));
+    }
 }
 
 fn boxed<A, R, F, T>(handler: F, wrap: fn(R) -> Answer) -> Handler<A>

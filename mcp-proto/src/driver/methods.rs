@@ -214,6 +214,24 @@ macro_rules! async_handler_methods {
             $this
         }
 
+        /// Adds a callback for what the server says without being asked: that a list or a resource
+        /// is another one now, log messages, progress, and whatever else comes, known or not. It
+        /// may be called several times, and each callback sees all of them, in their order.
+        ///
+        /// A callback may take its time: the others that come meanwhile wait, up to the bounds of
+        /// [`ConnectionConfig`]($crate::ConnectionConfig), and
+        /// [`lost`]($crate::model::Notification::lost) says how many had no room. One that panics is
+        /// told to the log, and called again. It may call the client.
+        #[must_use]
+        pub fn on_notification<F, T>(mut $this, callback: F) -> Self
+        where
+            F: Fn($crate::model::Notification) -> T + Send + Sync + 'static,
+            T: Future<Output = ()> + Send + 'static,
+        {
+            $handlers.on_notification(callback);
+            $this
+        }
+
         $crate::async_handler_methods! { @each $this, $handlers;
             /// Computes metadata for each request, by the method of the request. It wins over the
             /// metadata of the connection. When it fails, so does the call. While it computes that

@@ -17,6 +17,7 @@ mod http;
 mod hub;
 #[cfg(all(test, interleaved))]
 mod interleavings;
+mod listeners;
 mod methods;
 mod options;
 mod peer;

@@ -86,7 +86,7 @@ impl<O: Operation> PendingCall<O> {
 
 /// Shows the host an item. A callback that panics is not called again.
 fn show(progress: &mut Option<OnProgress>, item: Item) {
-    let Item::Progress(how_far) = item;
+    let Item::Progress(how_far) = item else { return };
     if let Some(callback) = progress
         && catch_unwind(AssertUnwindSafe(|| callback(how_far))).is_err()
     {

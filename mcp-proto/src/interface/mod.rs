@@ -1,6 +1,10 @@
 //! The doors of a [`Connection`](crate::Connection): what goes in and what comes out.
 
 mod http;
+mod mailbox;
+mod process;
+mod question;
+mod setting;
 
 use std::time::Duration;
 
@@ -10,12 +14,16 @@ use serde_json::{Map, Value};
 pub use http::{
     HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest, Method, Sent, StatusCode,
 };
+pub use mailbox::{Item, Mailbox};
+pub use process::{ExitStatus, IoFailure, StdioInput, StdioOutput};
+pub use question::{Answer, Question, Stored, WaitAnswer, WaitRequest};
+pub(crate) use question::{ELICITATION, SAMPLING};
+pub use setting::{Hearing, Setting};
 
 use crate::error::{CloseReason, Error};
 use crate::event::Event;
-use crate::model::{ElicitRequest, Progress, Root, SamplingRequest};
 use crate::op::ErasedCall;
-use crate::{CallId, Command, ExchangeId, ProcessId, QuestionId, Raw, Reply};
+use crate::{CallId, ExchangeId, ProcessId, QuestionId, Reply};
 
 /// Everything that changes a connection. A journal holds all of it.
 #[derive(Debug)]
@@ -45,61 +53,6 @@ pub enum Input<'a> {
     Http(ExchangeId, HttpInput<'a>),
 }
 
-/// What happens to a server process, or to the byte stream that stands for one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StdioInput<'a> {
-    /// The process runs. Not needed for anything to begin; bytes may be written before.
-    Spawned {
-        /// The operating system's number of it.
-        pid: u32,
-    },
-    /// The process could not be launched. Nothing else follows for it.
-    SpawnFailed(IoFailure),
-    /// Bytes of its stdout.
-    Stdout(&'a [u8]),
-    /// Its stdout has ended.
-    StdoutClosed,
-    /// Bytes of its stderr.
-    Stderr(&'a [u8]),
-    /// Its stderr has ended, or was never captured.
-    StderrClosed,
-    /// How many bytes in all it has taken from [`StdioOutput::Write`].
-    Written(u64),
-    /// Its stdin takes no more bytes. What was queued for it is dropped.
-    WriteFailed(IoFailure),
-    /// It has ended and was reaped. After [`StdioOutput::Kill`] exactly one of these follows.
-    Exited(ExitStatus),
-}
-
-/// An error of the operating system, in a form that a journal can hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IoFailure {
-    /// The name of the [`std::io::ErrorKind`], such as `NotFound`.
-    pub kind: String,
-    /// The system's own words.
-    pub text: String,
-}
-
-impl From<&std::io::Error> for IoFailure {
-    fn from(error: &std::io::Error) -> Self {
-        IoFailure { kind: format!("{:?}", error.kind()), text: error.to_string() }
-    }
-}
-
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ExitStatus {
-    /// With this status.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-    /// It is gone, but nobody knows how: the host collects its children itself, or the transport
-    /// is a byte stream.
-    Unknown,
-}
-
 /// What a connection wants done, in order.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -125,22 +78,6 @@ pub enum Output {
     Resend(CallId, ResendReason),
     /// Something that a reader wants to see. Nothing has to be done about it.
     Event(Event),
-}
-
-/// What is wanted of a server process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StdioOutput {
-    /// Launch it.
-    Spawn(Command),
-    /// Write these bytes to its stdin: whole lines.
-    Write(Vec<u8>),
-    /// Close its stdin, after what was queued for it.
-    CloseStdin,
-    /// Ask the process group to end (SIGTERM).
-    Terminate,
-    /// End the process group (SIGKILL).
-    Kill,
 }
 
 /// On whose behalf something is asked.
@@ -181,195 +118,6 @@ pub enum ResendReason {
     InputRequired,
 }
 
-/// Where items wait for the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Mailbox {
-    /// The items of a call.
-    Call(CallId),
-}
-
-/// What waits in a mailbox.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Item {
-    /// How far a call is.
-    Progress(Progress),
-}
-
-/// What only the host can answer.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Question {
-    /// The metadata of the request that is about to be sent; asked for each request when the host
-    /// has registered [`Hearing::RequestMeta`].
-    RequestMeta {
-        /// The method of the request.
-        method: String,
-    },
-    /// The server wants something from the user (`elicitation/create`).
-    Elicit(Box<ElicitRequest>),
-    /// The server wants something from the host's model (`sampling/createMessage`).
-    Sample(Box<SamplingRequest>),
-    /// The server wants nothing but time before it answers; asked when the host has registered
-    /// [`Hearing::Wait`]. The pause goes on meanwhile.
-    Wait(Box<WaitRequest>),
-    /// What was stored under this key, in this process or an earlier one. Asked once, before the
-    /// first start, when the host has registered [`Hearing::Load`]; what is bad, old or another
-    /// server's is ignored.
-    Load {
-        /// The key.
-        key: String,
-    },
-    /// Store a value under a key, in the place of an older one; asked when the host has registered
-    /// [`Hearing::Save`].
-    Save(Stored),
-}
-
-/// A value to store, and its key. What it holds is the client's matter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Stored {
-    /// The key.
-    pub key: String,
-    /// The value.
-    pub value: String,
-}
-
-/// A server wants nothing but time before it answers a call (specification: basic/patterns/mrtr).
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct WaitRequest {
-    /// The method of the call.
-    pub method: String,
-    /// How often the server has asked for input or time.
-    pub round: u32,
-    /// How long the pause is before it is asked again. It grows from round to round.
-    pub delay: Duration,
-    /// What it wants to have back (`requestState`), as it was sent.
-    pub state: Option<Raw>,
-    /// Its whole result, as it was sent.
-    pub result: Raw,
-    /// How long the call has taken until now.
-    pub elapsed: Duration,
-}
-
-/// How a host wants to wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum WaitAnswer {
-    /// For as long as the pause is.
-    #[default]
-    Pace,
-    /// Not at all: the server is asked again at once.
-    Retry,
-    /// No longer: the call ends, with an error from which it can be resumed.
-    Cancel,
-}
-
-pub(crate) const ELICITATION: &str = "elicitation";
-pub(crate) const SAMPLING: &str = "sampling";
-
-impl Question {
-    /// What is asked for, in a word or two.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Question::RequestMeta { .. } => "request metadata",
-            Question::Elicit(_) => ELICITATION,
-            Question::Sample(_) => SAMPLING,
-            Question::Wait(_) => "how to wait",
-            Question::Load { .. } => "what is stored",
-            Question::Save(_) => "what is to be stored",
-        }
-    }
-}
-
-/// The host's answer to a [`Question`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Answer {
-    /// For [`Question::RequestMeta`]: members for `_meta`. Keys of the protocol's own are ignored.
-    RequestMeta(Map<String, Value>),
-    /// For [`Question::Elicit`]: what an [`ElicitResult`](crate::model::ElicitResult) holds.
-    Elicit(Value),
-    /// For [`Question::Sample`]: what a [`SamplingResult`](crate::model::SamplingResult) holds.
-    Sample(Value),
-    /// For [`Question::Wait`].
-    Wait(WaitAnswer),
-    /// For [`Question::Load`]: the value, if there is one.
-    Loaded(Option<String>),
-    /// For [`Question::Save`].
-    Saved,
-    /// The host could not answer. Its reasons never reach the server.
-    Failed,
-}
-
-/// A setting that may change while the connection lives.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Setting {
-    /// The host has a callback of this kind from now on.
-    Hear(Hearing),
-    /// The metadata that goes into every request, in the place of
-    /// [`ConnectionConfig::meta`](crate::ConnectionConfig::meta).
-    Meta(Map<String, Value>),
-    /// Where servers may work, in the place of
-    /// [`ConnectionConfig::roots`](crate::ConnectionConfig::roots).
-    Roots(Vec<Root>),
-}
-
-impl Setting {
-    /// Checks what cannot work.
-    ///
-    /// # Errors
-    /// When the metadata has a key that the specification does not allow.
-    pub fn check(&self) -> Result<(), crate::ApiMisuse> {
-        match self {
-            Setting::Hear(_) | Setting::Roots(_) => Ok(()),
-            Setting::Meta(meta) => crate::meta::check_keys(meta),
-        }
-    }
-}
-
-/// What a host may register callbacks for. It decides which capabilities are declared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Hearing {
-    /// [`Question::RequestMeta`].
-    RequestMeta,
-    /// [`Question::Elicit`] with a form.
-    Elicitation,
-    /// [`Question::Elicit`] with a page to visit.
-    UrlElicitation,
-    /// [`Question::Sample`].
-    Sampling,
-    /// [`Question::Sample`] with tools for the model.
-    SamplingTools,
-    /// [`Question::Wait`].
-    Wait,
-    /// [`Question::Load`].
-    Load,
-    /// [`Question::Save`].
-    Save,
-}
-
-impl Hearing {
-    /// Whether it is something that a legacy server may come with by itself.
-    pub(crate) fn is_of_server(self) -> bool {
-        match self {
-            Hearing::Elicitation | Hearing::UrlElicitation => true,
-            Hearing::Sampling | Hearing::SamplingTools => true,
-            Hearing::RequestMeta | Hearing::Wait | Hearing::Load | Hearing::Save => false,
-        }
-    }
-}
-
 /// The state of a connection, as its host sees it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -381,7 +129,8 @@ pub enum ConnectionState {
     /// Nothing has run yet, or nothing runs any more, and this is why. The next call begins the
     /// connection anew.
     Idle(CloseReason),
-    /// After [`Input::Close`], or when a byte stream has ended. Nothing follows.
+    /// After [`Input::Close`], or when a byte stream has ended. Nothing follows, but the notifications
+    /// that came before such an end can still be pulled.
     Closed(CloseReason),
 }
 
@@ -409,4 +158,14 @@ pub struct CallOptions {
     pub meta: Map<String, Value>,
     /// Whether progress is wanted. The server is asked for it, and its items must be pulled.
     pub progress: bool,
+    /// Whether everything is wanted that the server sends for this call before its result: progress,
+    /// and each notification on the stream of its answer. Its items must be pulled.
+    pub stream: bool,
+}
+
+impl CallOptions {
+    /// Whether the server is to tell how far the call is.
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.progress || self.stream
+    }
 }

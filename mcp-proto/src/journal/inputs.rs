@@ -42,6 +42,8 @@ pub(super) struct StartRecord {
     meta: Map<String, Value>,
     #[serde(default)]
     progress: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    stream: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -116,6 +118,7 @@ impl StartRecord {
             timeout: erased.options.timeout,
             meta: masked_members(&erased.options.meta, secrets),
             progress: erased.options.progress,
+            stream: erased.options.stream,
         }
     }
 
@@ -123,8 +126,12 @@ impl StartRecord {
         let spec = Spec::find(&self.op).ok_or_else(|| {
             format!("it names the operation {:?}, which this version does not have", self.op)
         })?;
-        let options =
-            CallOptions { timeout: self.timeout, meta: self.meta.clone(), progress: self.progress };
+        let options = CallOptions {
+            timeout: self.timeout,
+            meta: self.meta.clone(),
+            progress: self.progress,
+            stream: self.stream,
+        };
         Ok(ErasedCall { spec, params: self.params.clone(), options })
     }
 }

@@ -31,7 +31,7 @@ fn value_of(output: &Output, secrets: &Secrets) -> Value {
         }
         Output::Withdraw(id, owner) => json!({ "withdraw": id, "owner": owner }),
         Output::Item(mailbox, item) => {
-            json!({ "item": item_of(item), "mailbox": mailbox_of(*mailbox) })
+            json!({ "item": item_of(item, secrets), "mailbox": mailbox_of(*mailbox) })
         }
         Output::Done(id, Ok(reply)) => json!({ "done": id, "reply": reply_of(reply, secrets) }),
         Output::Done(id, Err(error)) => json!({ "done": id, "error": error_of(error, secrets) }),
@@ -87,9 +87,15 @@ fn mailbox_of(mailbox: Mailbox) -> Value {
     json!(mailbox)
 }
 
-fn item_of(item: &Item) -> Value {
+fn item_of(item: &Item, secrets: &Secrets) -> Value {
     match item {
         Item::Progress(progress) => json!({ "progress": progress }),
+        Item::Notification(told) => json!({
+            "notification": told.method,
+            "params": told.params.as_ref().map(|params| raw(params, secrets)),
+            "call": told.call,
+            "lost": told.lost,
+        }),
     }
 }
 

@@ -4,8 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use crate::ApiMisuse;
+use super::object;
+use crate::{ApiMisuse, Raw};
 
 /// How bad something is, from the least to the worst: the eight names of RFC 5424.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -73,5 +75,47 @@ impl FromStr for LoggingLevel {
             method: String::from("logging/setLevel"),
             why: format!("{name:?} is no level; the levels are debug, info, notice, warning, error, critical, alert and emergency"),
         })
+    }
+}
+
+/// What a server tells of itself (`notifications/message`).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LogMessage {
+    /// How bad it is. [`Info`](LoggingLevel::Info) when the server names a level that there is not.
+    pub level: LoggingLevel,
+    /// The part of the server that says it.
+    pub logger: Option<String>,
+    /// What it says: any JSON, as it was sent; `null` when there is none.
+    pub data: Raw,
+}
+
+impl LogMessage {
+    /// Reads the parameters: each member alone, so that an odd one costs no other.
+    pub(crate) fn read(params: &Raw) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Wire<'a> {
+            #[serde(borrow, default)]
+            level: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            logger: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            data: Option<&'a RawValue>,
+        }
+        let wire: Wire<'_> = object(params.as_str()).ok()?;
+        let text = |raw: Option<&RawValue>| serde_json::from_str::<String>(raw?.get()).ok();
+        let level = text(wire.level).and_then(|level| level.to_ascii_lowercase().parse().ok());
+        let data = wire.data.map_or_else(|| Raw::new("null"), |data| params.cut(data.get()));
+        Some(LogMessage {
+            level: level.unwrap_or(LoggingLevel::Info),
+            logger: text(wire.logger),
+            data,
+        })
+    }
+
+    /// What it says, for a line of a log: a text without its quotes, anything else as JSON.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.data.parse().unwrap_or_else(|_| String::from(self.data.as_str()))
     }
 }

@@ -9,6 +9,7 @@ mod content;
 mod elicitation;
 mod implementation;
 mod logging;
+mod notification;
 mod progress;
 mod prompt;
 mod resource;
@@ -24,7 +25,8 @@ pub use content::{
 };
 pub use elicitation::{ElicitMode, ElicitRequest, ElicitResult};
 pub use implementation::{Icon, Implementation};
-pub use logging::LoggingLevel;
+pub use logging::{LogMessage, LoggingLevel};
+pub use notification::{Notification, NotificationKind};
 pub use progress::Progress;
 pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 pub use resource::{

@@ -8,7 +8,7 @@ use super::{Answering, CallKind, Choice, Fault, Manner, Probed, Setup, Split, St
 
 impl<'a> Arbitrary<'a> for Step {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        Ok(match u.int_in_range(0u8..=19)? {
+        Ok(match u.int_in_range(0u8..=20)? {
             0 => Step::Begin {
                 kind: u.arbitrary()?,
                 progress: u.arbitrary()?,
@@ -32,6 +32,7 @@ impl<'a> Arbitrary<'a> for Step {
             16 => Step::Stderr(u.arbitrary()?),
             17 => Step::Read,
             18 => Step::LetGo,
+            19 => Step::PullNotification,
             _ => Step::Fault { fault: u.arbitrary()?, to: u.arbitrary()?, how: u.arbitrary()? },
         })
     }
@@ -81,6 +82,7 @@ impl<'a> Arbitrary<'a> for Setup {
             elicitation: u.arbitrary()?,
             small: u.arbitrary()?,
             lets_go: u.arbitrary()?,
+            notified: u.arbitrary()?,
             split: match u.int_in_range(0u8..=2)? {
                 0 => Split::Whole,
                 1 => Split::Bytes,
@@ -105,6 +107,6 @@ mod tests {
             let step = format!("{:?}", Step::arbitrary(&mut u).unwrap());
             kinds.insert(step.split([' ', '(']).next().unwrap().to_owned());
         }
-        assert_eq!(kinds.len(), 20, "{kinds:?}");
+        assert_eq!(kinds.len(), 21, "{kinds:?}");
     }
 }

@@ -21,7 +21,7 @@ mod world;
 
 pub use clock::Clock;
 pub use dice::{Dice, mix};
-pub use invariants::{CALL_KEY, ECHO_KEY, Invariants, Rule, Violation};
+pub use invariants::{CALL_KEY, ECHO_KEY, Invariants, NUMBER_KEY, Rule, Violation};
 pub use peer::{Message, Via};
 pub use setup::{Choice, Probed, Setup, Split, URL, Wire};
 pub use step::{Answering, CallKind, Fault, Manner, Step};

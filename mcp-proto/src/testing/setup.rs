@@ -31,6 +31,8 @@ pub struct Setup {
     pub metadata: bool,
     /// Whether the host has callbacks for what servers ask.
     pub elicitation: bool,
+    /// Whether the host has a callback for notifications.
+    pub notified: bool,
     /// Whether the bounds are so small that they are met.
     pub small: bool,
     /// Whether the performer lets go at once of what it was told to end.
@@ -174,12 +176,17 @@ impl Setup {
         if self.elicitation {
             config.hears.extend([Hearing::Elicitation, Hearing::Sampling, Hearing::Wait]);
         }
+        if self.notified {
+            config.hears.push(Hearing::Notifications);
+        }
         if self.small {
             config.max_message_bytes = 700;
             config.max_pages = 5;
             config.max_list_bytes = 400;
             config.max_pending_items = 3;
             config.max_pending_item_bytes = 300;
+            config.max_pending_notifications = 2;
+            config.max_pending_notification_bytes = 400;
             config.max_reply_bytes = 120;
             config.max_server_requests = 2;
             config.start_timeout = Duration::from_secs(20);
@@ -189,6 +196,7 @@ impl Setup {
             config.max_pages = 20;
             config.max_list_bytes = 8 * 1024;
             config.max_pending_items = 16;
+            config.max_pending_notifications = 8;
             config.max_reply_bytes = 2 * 1024;
             config.max_server_requests = 4;
         }

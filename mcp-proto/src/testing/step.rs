@@ -20,6 +20,8 @@ pub enum Step {
     Cancel(u8),
     /// The host asks for the next item of an open call.
     Pull(u8),
+    /// The host asks for the next notification.
+    PullNotification,
     /// The host answers an open question.
     Answer(u8, Answering),
     /// The host has one more callback: for elicitations, or for metadata.

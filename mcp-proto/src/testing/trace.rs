@@ -29,6 +29,11 @@ pub fn line(output: &Output) -> String {
             Item::Progress(p) => {
                 format!("{mailbox:?} item {} of {:?} {:?}", p.progress, p.total, p.message)
             }
+            Item::Notification(told) => {
+                let params = told.params.as_ref().map_or("", |params| params.as_str());
+                let (kind, call, lost) = (&told.kind, told.call, told.lost);
+                format!("{mailbox:?} {} {params} {kind:?} of {call:?}, {lost} lost", told.method)
+            }
         },
         Output::Done(id, Ok(reply)) => format!("{id} done: {}", brought(reply)),
         Output::Done(id, Err(error)) => format!("{id} failed: {}", failed(error)),

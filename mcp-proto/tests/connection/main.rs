@@ -13,6 +13,7 @@ mod held;
 mod hostile;
 mod lines;
 mod meta;
+mod notifications;
 mod pages;
 mod progress;
 mod prompts;

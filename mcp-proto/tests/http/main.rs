@@ -19,6 +19,7 @@ mod journals;
 mod limits;
 mod linear;
 mod memory;
+mod notifications;
 mod parameters;
 mod progress;
 mod redirects;

@@ -291,6 +291,10 @@ macro_rules! async_builder {
             let caller = $caller.clone();
             builder = builder.on_input_wait(move |asked| handler(caller.clone(), asked));
         }
+        for callback in $setup.notifications {
+            let caller = $caller.clone();
+            builder = builder.on_notification(move |told| callback(caller.clone(), told));
+        }
         builder
     }};
 }
@@ -318,6 +322,10 @@ fn blocking(setup: Setup, caller: &Caller) -> mcp_runtime_blocking::ClientBuilde
     if let Some(handler) = setup.input_wait {
         let caller = caller.clone();
         builder = builder.on_input_wait(move |asked| block_on(handler(caller.clone(), asked)));
+    }
+    for callback in setup.notifications {
+        let caller = caller.clone();
+        builder = builder.on_notification(move |told| block_on(callback(caller.clone(), told)));
     }
     builder
 }

@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcp_proto::driver::HandlerError;
-use mcp_proto::model::{ElicitRequest, ElicitResult, SamplingRequest, SamplingResult};
+use mcp_proto::model::{
+    ElicitRequest, ElicitResult, Notification, SamplingRequest, SamplingResult,
+};
 use mcp_proto::{ConnectionConfig, EraChoice, Raw, StderrPolicy, WaitAnswer, WaitRequest};
 use mcp_runtime_common::Notices;
 use serde_json::{Map, Value};
@@ -22,6 +24,11 @@ use super::Caller;
 pub type Handled<T> = Pin<Box<dyn Future<Output = Result<T, HandlerError>> + Send>>;
 
 pub(super) type Handler<A, T> = Arc<dyn Fn(Caller, A) -> Handled<T> + Send + Sync>;
+
+/// What a callback for notifications gives back.
+pub(super) type Telling = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+pub(super) type Told = Arc<dyn Fn(Caller, Notification) -> Telling + Send + Sync>;
 
 /// The settings of a client, and what answers its server.
 ///
@@ -44,6 +51,7 @@ pub struct Setup {
     pub(super) sampling: Option<Handler<SamplingRequest, SamplingResult>>,
     pub(super) sampling_tools: bool,
     pub(super) input_wait: Option<Handler<WaitRequest, WaitAnswer>>,
+    pub(super) notifications: Vec<Told>,
 }
 
 impl Default for Setup {
@@ -77,6 +85,7 @@ impl Setup {
             sampling: None,
             sampling_tools: false,
             input_wait: None,
+            notifications: Vec::new(),
         }
     }
 
@@ -209,6 +218,17 @@ impl Setup {
     {
         self.sampling_tools = tools;
         self.sampling = Some(Arc::new(move |caller, asked| Box::pin(handler(caller, asked))));
+        self
+    }
+
+    /// What is told of notifications: one more callback.
+    #[must_use]
+    pub fn on_notification<F, T>(mut self, callback: F) -> Self
+    where
+        F: Fn(Caller, Notification) -> T + Send + Sync + 'static,
+        T: Future<Output = ()> + Send + 'static,
+    {
+        self.notifications.push(Arc::new(move |caller, told| Box::pin(callback(caller, told))));
         self
     }
 

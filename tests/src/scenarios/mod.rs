@@ -356,6 +356,14 @@ chapters! { $
         metadata_that_cannot_be_had_fails_its_call_alone
         a_call_that_waits_for_its_handler_is_cancelled_without_a_word
         a_slow_handler_holds_up_nothing_else;
+    notifications:
+        every_callback_is_told_of_everything
+        a_callback_may_call_the_client
+        a_callback_that_panics_or_stalls_holds_up_nothing
+        #[stdio] what_came_before_the_end_is_shown
+        #[stdio] what_has_no_room_is_counted
+        #[http] the_get_stream_is_opened_for_them
+        #[http] a_message_has_the_call_of_its_stream;
     questions:
         a_tool_may_ask_before_it_answers
         a_call_goes_on_from_its_error

@@ -46,6 +46,7 @@ pub(super) fn plan(dice: &mut Dice) -> Plan {
         ready: dice.percent(20),
         metadata: dice.percent(15),
         elicitation: dice.percent(40),
+        notified: dice.percent(50),
         small: dice.percent(30),
         lets_go: dice.percent(60),
         split: split(dice),
@@ -80,6 +81,7 @@ enum Topic {
     Begin,
     Cancel,
     Pull,
+    Listen,
     Answer,
     Set,
     Rest,
@@ -110,6 +112,7 @@ pub(super) fn step(dice: &mut Dice, world: &World, temper: Temper, left: u64) ->
         (if open == 0 { 60 } else { 24 / (open as u64) }, Topic::Begin),
         (some(open, 2), Topic::Cancel),
         (some(open, 5), Topic::Pull),
+        (if world.setup().notified { 3 } else { 0 }, Topic::Listen),
         (some(world.open_questions(), 25), Topic::Answer),
         (1, Topic::Set),
         (if world.era().is_some() { 2 } else { 0 }, Topic::Rest),
@@ -136,6 +139,7 @@ fn about(topic: Topic, dice: &mut Dice, world: &World, temper: Temper) -> Step {
         Topic::Begin => begin(dice, world),
         Topic::Cancel => Step::Cancel(dice.byte()),
         Topic::Pull => Step::Pull(dice.byte()),
+        Topic::Listen => Step::PullNotification,
         Topic::Answer => {
             let how = [(8, Answering::Fitting), (1, Answering::Other), (1, Answering::Failed)];
             Step::Answer(dice.byte(), dice.pick(&how).unwrap_or(Answering::Fitting))
@@ -212,7 +216,7 @@ fn beside(dice: &mut Dice, to: u8, temper: Temper) -> Step {
     let steps = [
         (6, Step::Progress { to, how }),
         (2, Step::Request { to, what: request }),
-        (1, Step::Notify { to, what: if honest { 0 } else { what } }),
+        (4, Step::Notify { to, what: if honest { what % 6 } else { what } }),
     ];
     dice.pick(&steps).unwrap_or(Step::Early)
 }

@@ -38,6 +38,7 @@ fn plainer(mut best: Failure) -> Failure {
     let all = [
         Setup { metadata: false, ..setup },
         Setup { elicitation: false, ..setup },
+        Setup { notified: false, ..setup },
         Setup { small: false, ..setup },
         Setup { lets_go: true, ..setup },
         Setup { ready: false, ..setup },
@@ -48,6 +49,7 @@ fn plainer(mut best: Failure) -> Failure {
         let setup = Setup {
             metadata: best.setup.metadata && plain.metadata,
             elicitation: best.setup.elicitation && plain.elicitation,
+            notified: best.setup.notified && plain.notified,
             small: best.setup.small && plain.small,
             lets_go: best.setup.lets_go || plain.lets_go,
             ready: best.setup.ready && plain.ready,

@@ -30,7 +30,7 @@ impl Invariants {
             tool: method == "tools/call",
             idempotent: spec.idempotent,
             paged: spec.paged.is_some(),
-            progress: options.progress,
+            progress: options.wants_progress(),
             marked: options.meta.get(CALL_KEY).and_then(|n| n.as_u64()) == Some(id.number()),
             ..Open::default()
         };

@@ -19,6 +19,8 @@ pub(super) struct Bounds {
     items: usize,
     item_bytes: usize,
     server_requests: usize,
+    notifications: usize,
+    notification_bytes: usize,
 }
 
 impl Bounds {
@@ -30,6 +32,8 @@ impl Bounds {
             items: config.max_pending_items,
             item_bytes: config.max_pending_item_bytes,
             server_requests: config.max_server_requests,
+            notifications: config.max_pending_notifications,
+            notification_bytes: config.max_pending_notification_bytes,
         }
     }
 
@@ -65,13 +69,16 @@ impl Invariants {
 
     fn check_census(&mut self, connection: &Connection, waits: bool) {
         let census = connection.census();
-        let Bounds { messages, pages, list_bytes, items, item_bytes, server_requests } =
+        let Bounds { messages, pages, list_bytes, items, item_bytes, server_requests, .. } =
             self.bounds;
+        let Bounds { notifications, notification_bytes, .. } = self.bounds;
         let held = [
             ("pages", census.pages, pages),
             ("bytes of pages", census.page_bytes, list_bytes),
             ("items", census.items, items),
             ("bytes of items", census.item_bytes, item_bytes),
+            ("notifications", census.notifications, notifications),
+            ("bytes of notifications", census.notification_bytes, notification_bytes),
             ("questions of the server's", census.server_questions, server_requests),
             ("messages before the era is known", census.held, server_requests),
             ("bytes of one message", census.buffered, messages.max(ERROR_BODY) + BESIDE),

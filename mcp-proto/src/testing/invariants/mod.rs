@@ -7,6 +7,7 @@ mod calls;
 mod exchanges;
 mod held;
 mod messages;
+mod notifications;
 mod processes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +16,12 @@ use std::fmt;
 use self::exchanges::Exchanges;
 use self::held::Bounds;
 use self::messages::Messages;
+use self::notifications::Notifications;
 use self::processes::Processes;
 use crate::interface::HttpInput;
 use crate::{
-    CallId, Connection, ConnectionState, Input, Now, Output, Owner, QuestionId, ResendReason,
-    StdioInput, TimerReason,
+    CallId, Connection, ConnectionState, Event, Input, Now, Output, Owner, QuestionId,
+    ResendReason, StdioInput, TimerReason,
 };
 
 /// The key of `_meta` under which a host may put the number of the call. With it the messages of
@@ -29,6 +31,10 @@ pub const CALL_KEY: &str = "test.host/call";
 /// The key of a result's `_meta` under which a server may send back that number, and the number of
 /// the page: `{"call":3,"page":0}`. With it answers are known to reach those who asked.
 pub const ECHO_KEY: &str = "test.peer/echo";
+
+/// The key of a notification's `_meta` under which a server may put its number. With it they are known
+/// to reach the host in their order.
+pub const NUMBER_KEY: &str = "test.peer/number";
 
 /// A rule of [`Invariants`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,7 +47,8 @@ pub enum Rule {
     Sends,
     /// Queues, caches and buffers stay within the bounds of the settings.
     Bounds,
-    /// After the end there is nothing: no output, no timer.
+    /// After the end there is nothing: no timer, and no output but the notifications that the host
+    /// still takes.
     Closed,
     /// A deadline that was kept does not stay, and outputs are queued when there are some.
     NoBusyLoop,
@@ -53,6 +60,9 @@ pub enum Rule {
     Cancel,
     /// The answer that a call ends with is its own, each page once.
     Answers,
+    /// Notifications come one for each that was asked for, and say how many were lost before them:
+    /// as many as events have told. They come in their order.
+    Notifications,
     /// While a call is open there is something that will move it on.
     Progress,
     /// What is sent is what the protocol allows.
@@ -132,6 +142,7 @@ pub struct Invariants {
     processes: Processes,
     exchanges: Exchanges,
     messages: Messages,
+    notifications: Notifications,
     closed: bool,
     /// The connection said that an output is queued.
     announced: bool,
@@ -186,6 +197,7 @@ impl Invariants {
             processes: Processes::new(matches!(transport, crate::Transport::Stream)),
             exchanges: Exchanges::new(transport),
             messages: Messages::default(),
+            notifications: Notifications::default(),
             closed: false,
             announced: false,
             last: Last::Other,
@@ -225,6 +237,7 @@ impl Invariants {
                 self.questions.remove(id);
             }
             Input::Pull(crate::Mailbox::Call(id)) => self.last = Last::Pull(*id, 0),
+            Input::Pull(crate::Mailbox::Host) => self.notifications.pulled(),
             Input::Stdio(id, StdioInput::Exited(_) | StdioInput::SpawnFailed(_)) => {
                 self.processes.gone(*id, matches!(input, Input::Stdio(_, StdioInput::Exited(_))));
             }
@@ -247,7 +260,10 @@ impl Invariants {
             format!("nothing was said to be queued, and there is {output:?}")
         });
         let ends = matches!(output, Output::Done(..));
-        self.check(!self.closed || ends, Rule::Closed, || format!("after the end came {output:?}"));
+        let shows = matches!(output, Output::Item(crate::Mailbox::Host, _));
+        self.check(!self.closed || ends || shows, Rule::Closed, || {
+            format!("after the end came {output:?}")
+        });
         match output {
             Output::Stdio(id, what) => self.on_process(*id, what),
             Output::Http(id, owner, what) => self.on_exchange(*id, *owner, what),
@@ -257,6 +273,7 @@ impl Invariants {
                 self.check(open, Rule::Order, || format!("{id} is withdrawn, but not open"));
             }
             Output::Item(crate::Mailbox::Call(id), _) => self.on_item(*id),
+            Output::Item(crate::Mailbox::Host, item) => self.on_notification(item),
             Output::Done(id, done) => self.on_done(*id, done),
             Output::Resend(id, reason) => self.on_resend(*id, *reason),
             Output::Connection(ConnectionState::Idle(_)) => self.on_rest("idle"),
@@ -266,6 +283,7 @@ impl Invariants {
                 self.check(open == 0, Rule::NothingLeft, || format!("closed with {open} calls"));
                 self.closed = true;
             }
+            Output::Event(Event::NotificationsLost { lost }) => self.notifications.told(*lost),
             Output::Connection(_) | Output::Event(_) => {}
         }
     }

@@ -1,6 +1,7 @@
 //! What servers say that are not honest, or were written in a hurry.
 
 use super::{Message, Words, page};
+use crate::testing::NUMBER_KEY;
 
 /// Results of all shapes. None of them says whose it is.
 const RESULTS: [&str; 22] = [
@@ -152,18 +153,28 @@ pub(in crate::testing) fn request(what: u8) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"message":"m"}}}}"#)
 }
 
-/// Notifications of the server's.
-pub(in crate::testing) fn notification(what: u8) -> &'static str {
-    const ALL: [&str; 9] = [
-        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"x","data":[1]}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":[3,1]}"#,
-        r#"{"method":"x"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}"#,
+/// Notifications of the server's, with a number where there is a place for it. The first six are
+/// those that an honest server would send.
+pub(in crate::testing) fn notification(what: u8, number: u64) -> String {
+    const ALL: [&str; 16] = [
+        r#""notifications/tools/list_changed","params":{NUMBER}"#,
+        r#""notifications/prompts/list_changed","params":{NUMBER}"#,
+        r#""notifications/resources/list_changed","params":{NUMBER}"#,
+        r#""notifications/resources/updated","params":{"uri":"test:a",NUMBER}"#,
+        r#""notifications/message","params":{"level":"info","logger":"l","data":{"a":1},NUMBER}"#,
+        r#""notifications/elicitation/complete","params":{"elicitationId":"e",NUMBER}"#,
+        r#""notifications/tools/list_changed""#,
+        r#""notifications/message","params":{"level":"x","data":[1]}"#,
+        r#""notifications/cancelled","params":{"requestId":1}"#,
+        r#""notifications/cancelled","params":{"requestId":"1"}"#,
+        r#""notifications/cancelled""#,
+        r#""notifications/progress""#,
+        r#""notifications/progress","params":[3,1]"#,
+        r#""x""#,
+        r#""notifications/cancelled","params":{"requestId":0}"#,
+        r#""notifications/resources/updated","params":{"uri":7,NUMBER}"#,
     ];
-    ALL.get(usize::from(what) % ALL.len()).copied().unwrap_or_default()
+    let told = ALL.get(usize::from(what) % ALL.len()).copied().unwrap_or_default();
+    let meta = format!(r#""_meta":{{"{NUMBER_KEY}":{number}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","method":{}}}"#, told.replace("NUMBER", &meta))
 }

@@ -113,7 +113,7 @@ impl World {
     }
 
     /// One of too many messages.
-    fn flood(&self, how: u8, n: u8) -> String {
+    fn flood(&mut self, how: u8, n: u8) -> String {
         let message = self.peer.messages.iter().find(|message| message.token.is_some());
         match (how % 5, message) {
             (0, _) => peer::request(0),
@@ -121,7 +121,10 @@ impl World {
             (2, Some(message)) => peer::progress(&mut message.clone(), n % 4).unwrap_or_default(),
             (3, _) => String::from_utf8_lossy(peer::garbage(n)).into_owned(),
             (4, _) if n == 0 => "x".repeat(self.connection.config().max_message_bytes + 1),
-            _ => String::from(peer::notification(n)),
+            _ => {
+                self.told += 1;
+                peer::notification(n, self.told)
+            }
         }
     }
 

@@ -85,6 +85,9 @@ impl World {
                     self.hand(Input::Pull(crate::Mailbox::Call(id)));
                 }
             }
+            while self.connection.census().notifications > 0 {
+                self.hand(Input::Pull(crate::Mailbox::Host));
+            }
             while let Some(message) = self.peer.take(0) {
                 self.answer_well(&message);
                 self.settle();

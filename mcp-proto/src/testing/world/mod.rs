@@ -49,6 +49,8 @@ pub struct World {
     performer: Performer,
     calls: BTreeMap<CallId, CallKind>,
     next_call: u64,
+    /// How many notifications the server has sent.
+    told: u64,
     /// The calls after this one must have results.
     sure: u64,
     journal: Vec<u8>,
@@ -101,6 +103,7 @@ impl World {
             performer: Performer::default(),
             calls: BTreeMap::new(),
             next_call: 0,
+            told: 0,
             sure: u64::MAX,
             journal: Vec::new(),
             digest: 0xcbf2_9ce4_8422_2325,
@@ -176,6 +179,7 @@ impl World {
             Step::Pull(which) => {
                 self.with_call(which, |id| Input::Pull(crate::Mailbox::Call(id)));
             }
+            Step::PullNotification => self.hand(Input::Pull(crate::Mailbox::Host)),
             Step::Answer(which, how) => self.answer(which, how),
             Step::Hear { elicitation } => self.hear(elicitation),
             Step::Meta(what) => self.set_meta(what),

@@ -100,7 +100,9 @@ impl World {
     }
 
     pub(super) fn notify(&mut self, to: u8, what: u8) {
-        self.say_beside(to, peer::notification(what));
+        // Numbered, so that their order can be told.
+        self.told += 1;
+        self.say_beside(to, &peer::notification(what, self.told));
     }
 
     pub(super) fn write_stderr(&mut self, what: u8) {

@@ -34,6 +34,8 @@ pub(crate) struct Bench {
     done: BTreeMap<CallId, Result<Reply, Error>>,
     pub(crate) events: Vec<Event>,
     pub(crate) items: Vec<(CallId, Item)>,
+    /// The notifications that the host has got.
+    pub(crate) heard: Vec<Item>,
     pub(crate) asked: VecDeque<(QuestionId, Owner, Question)>,
     /// Whether the host adds nothing to the first questions, and those that wait for that.
     pub(crate) says_little: bool,
@@ -102,6 +104,7 @@ impl Bench {
             done: BTreeMap::new(),
             events: Vec::new(),
             items: Vec::new(),
+            heard: Vec::new(),
             asked: VecDeque::new(),
             says_little: true,
             openings: Vec::new(),
@@ -117,7 +120,7 @@ impl Bench {
     }
 
     pub(crate) fn begin_with<O: Operation>(&mut self, operation: O, with: CallOptions) -> Call<O> {
-        let progress = with.progress;
+        let progress = with.progress || with.stream;
         let now = Now::at(self.now);
         let call = self.connection.start(operation, with, now).expect("a call that can be made");
         self.watch.call_begins(call.id(), progress);
@@ -317,6 +320,7 @@ impl Bench {
                 self.done.insert(id, done);
             }
             Output::Item(Mailbox::Call(id), item) => self.items.push((id, *item)),
+            Output::Item(Mailbox::Host, item) => self.heard.push(*item),
             Output::Ask(id, Owner::Connection, Question::RequestMeta { .. })
                 if self.says_little =>
             {

@@ -115,7 +115,8 @@ impl Bench {
         self.welcome(&initialize, version, session);
         let notification = self.expect(INITIALIZED);
         self.accepts(&notification);
-        if self.connection.config().hears.contains(&Hearing::Elicitation) {
+        let hears = &self.connection.config().hears;
+        if hears.contains(&Hearing::Elicitation) || hears.contains(&Hearing::Notifications) {
             self.offers_no_stream();
         }
     }
