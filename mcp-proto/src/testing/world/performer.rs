@@ -149,13 +149,19 @@ impl World {
         }
     }
 
+    /// A server that lists one thing and wants another: no listing mends a call of its tools.
+    fn refuses_any_header(&self, request: &HttpRequest) -> bool {
+        self.setup.version % 10 == 7 && !self.peer.healed && calls_tool(request)
+    }
+
     fn take_request(&mut self, id: ExchangeId, request: &HttpRequest) {
         let session = request.headers.iter().find(|(name, _)| name == "mcp-session-id");
         let session = session.map(|(_, value)| &**value);
         let via = Via::Exchange(id);
         let message = match request.method {
             Method::Post => Message::read(via, &request.body, session).map(|message| Message {
-                lacks_header: self.setup.wants_headers() && lacks_header(request),
+                lacks_header: self.setup.wants_headers()
+                    && (lacks_header(request) || self.refuses_any_header(request)),
                 ..message
             }),
             method => {
@@ -401,7 +407,14 @@ impl World {
 
 /// Whether a modern call of a tool lacks the header of its parameter.
 fn lacks_header(request: &HttpRequest) -> bool {
-    let header = |name: &str| request.headers.iter().find(|(it, _)| it == name);
-    let calls = header("mcp-method").is_some_and(|(_, method)| method == "tools/call");
-    calls && header("mcp-param-n").is_none_or(|(_, value)| value != "1")
+    calls_tool(request) && header(request, "mcp-param-n") != Some("1")
+}
+
+fn calls_tool(request: &HttpRequest) -> bool {
+    header(request, "mcp-method") == Some("tools/call")
+}
+
+fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
+    let found = request.headers.iter().find(|(it, _)| it == name);
+    found.map(|(_, value)| &**value)
 }
