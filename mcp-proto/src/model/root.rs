@@ -45,6 +45,10 @@ impl Root {
         let Some(path) = self.uri.strip_prefix("file://") else {
             return wrong("a root is a file: its address begins with `file://`");
         };
+        // Readers of addresses leave out tabs and line ends, which may stand between two dots.
+        if self.uri.chars().any(char::is_control) {
+            return wrong("it has control characters");
+        }
         if url::Url::parse(&self.uri).is_err() {
             return wrong("it is no URL");
         }
@@ -113,6 +117,10 @@ mod tests {
             "file:///a/%252e%252e/b",
             "file:///a%2f..%2fb",
             "file:///a\\..\\b",
+            "file:///a/.\t./b",
+            "file:///a/.\n./b",
+            "file:///a\r",
+            "file:///a\0b",
         ] {
             assert!(Root::new(bad).is_err(), "{bad}");
         }

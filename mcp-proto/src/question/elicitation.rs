@@ -11,51 +11,62 @@ use crate::model::{ElicitMode, ElicitRequest};
 use crate::{Era, Raw};
 
 /// Reads the parameters of `elicitation/create`. Without a mode it is a form.
-pub(crate) fn read(params: &Raw, era: Era, server: &Arc<str>) -> Result<ElicitRequest, Refusal> {
+///
+/// The form, if it is one, is read here, once.
+pub(crate) fn read(
+    params: &Raw,
+    era: Era,
+    server: &Arc<str>,
+) -> Result<(ElicitRequest, Option<Form>), Refusal> {
     let invalid = |why: &str| Refusal::Invalid(String::from(why));
     let members: Map<String, Value> =
         params.parse().map_err(|_| invalid("the parameters are no object"))?;
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(String::from);
     let message = text("message").unwrap_or_default();
-    let mode = match members.get("mode") {
-        None | Some(Value::Null) => ElicitMode::Form { schema: schema(params, &members)? },
-        Some(Value::String(mode)) if mode == "form" => {
-            ElicitMode::Form { schema: schema(params, &members)? }
+    let is_form = match members.get("mode") {
+        None | Some(Value::Null) => true,
+        Some(mode) => mode == "form",
+    };
+    let (mode, form) = match members.get("mode") {
+        _ if is_form => {
+            let (schema, form) = schema(params, &members)?;
+            (ElicitMode::Form { schema }, Some(form))
         }
         Some(Value::String(mode)) if mode == "url" => {
             let url = text("url").filter(|url| url::Url::parse(url).is_ok());
             let url = url.ok_or_else(|| invalid("the url is no URL"))?;
             // Modern servers have none: they are asked again instead.
             let elicitation_id = text("elicitationId").filter(|_| era == Era::Legacy);
-            ElicitMode::Url { url, elicitation_id }
+            (ElicitMode::Url { url, elicitation_id }, None)
         }
-        Some(_) => return Err(invalid("the mode is neither form nor url")),
+        _ => return Err(invalid("the mode is neither form nor url")),
     };
-    Ok(ElicitRequest { server: Arc::clone(server), message, mode, raw: params.clone() })
+    Ok((ElicitRequest { server: Arc::clone(server), message, mode, raw: params.clone() }, form))
 }
 
 /// The schema of a form. Servers that forget it take whatever is filled in.
-fn schema(params: &Raw, members: &Map<String, Value>) -> Result<Raw, Refusal> {
+fn schema(params: &Raw, members: &Map<String, Value>) -> Result<(Raw, Form), Refusal> {
     let Some(schema) = members.get("requestedSchema").filter(|schema| !schema.is_null()) else {
-        return Ok(Raw::new("{}"));
+        return Ok((Raw::new("{}"), Form::open()));
     };
-    Form::read(schema).map_err(Refusal::Invalid)?;
-    Ok(params.member("requestedSchema").unwrap_or_else(|| Raw::new(schema.to_string())))
+    let form = Form::read(schema).map_err(Refusal::Invalid)?;
+    let sent = params.member("requestedSchema");
+    Ok((sent.unwrap_or_else(|| Raw::new(schema.to_string())), form))
 }
 
-/// What an answer of the host's says, as the result to send.
+/// What an answer of the host's says, as the result to send: to a form, or else to a page.
 ///
 /// # Errors
 /// When what was filled in does not fit the form. The reason is for the host's log: nothing of it is
 /// sent.
-pub(crate) fn answer(request: &ElicitRequest, answer: Value) -> Result<Value, String> {
-    match &request.mode {
-        ElicitMode::Form { schema } => form_answer(schema, answer),
-        ElicitMode::Url { .. } => Ok(consent(answer)),
+pub(crate) fn answer(form: Option<&Form>, answer: Value) -> Result<Value, String> {
+    match form {
+        Some(form) => form_answer(form, answer),
+        None => Ok(consent(answer)),
     }
 }
 
-fn form_answer(schema: &Raw, answer: Value) -> Result<Value, String> {
+fn form_answer(form: &Form, answer: Value) -> Result<Value, String> {
     let Value::Object(mut members) = answer else {
         return Err(String::from("the answer is no object"));
     };
@@ -75,8 +86,7 @@ fn form_answer(schema: &Raw, answer: Value) -> Result<Value, String> {
             return Ok(result(action, None, members.shift_remove("_meta")));
         }
     };
-    let schema: Value = schema.parse().unwrap_or_default();
-    let content = Form::read(&schema)?.fill(content)?;
+    let content = form.fill(content)?;
     Ok(result("accept", Some(content), meta))
 }
 
@@ -115,8 +125,18 @@ mod tests {
 
     use super::*;
 
-    fn request(params: Value, era: Era) -> Result<ElicitRequest, Refusal> {
+    fn both(params: Value, era: Era) -> Result<(ElicitRequest, Option<Form>), Refusal> {
         read(&Raw::new(params.to_string()), era, &Arc::from("peer"))
+    }
+
+    fn request(params: Value, era: Era) -> Result<ElicitRequest, Refusal> {
+        both(params, era).map(|(request, _)| request)
+    }
+
+    /// What is sent for an answer to this request.
+    fn answer(request: &ElicitRequest, answer: Value) -> Result<Value, String> {
+        let (_, form) = read(&request.raw, Era::Modern, &request.server).unwrap();
+        super::answer(form.as_ref(), answer)
     }
 
     fn form() -> ElicitRequest {

@@ -1,19 +1,22 @@
 //! The schema of a form, and what may be filled in (specification: client/elicitation, "Requested
 //! Schema"): a flat object of texts, numbers, yes-or-no, and choices.
 
-use serde_json::{Map, Value};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
-use super::format;
+use serde_json::{Map, Number, Value};
+
+use super::{format, whole};
 
 /// The schema of a form.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Form {
     fields: Vec<Field>,
     /// No fields are described, and so anything will do.
     open: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Field {
     name: String,
     kind: Kind,
@@ -21,16 +24,24 @@ struct Field {
     default: Option<Value>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Text { min: Option<u64>, max: Option<u64>, format: Option<String> },
-    Number { whole: bool, min: Option<f64>, max: Option<f64> },
+    Number { whole: bool, min: Option<Number>, max: Option<Number> },
     Bool,
-    One(Vec<String>),
-    Many { of: Vec<String>, min: Option<u64>, max: Option<u64> },
+    One(BTreeSet<String>),
+    Many { of: BTreeSet<String>, min: Option<u64>, max: Option<u64> },
 }
 
+/// What a schema without properties may not have: it would bind fields that nobody knows.
+const RULES: [&str; 6] = ["required", "$ref", "oneOf", "anyOf", "allOf", "patternProperties"];
+
 impl Form {
+    /// A form that nothing is known of.
+    pub(crate) fn open() -> Form {
+        Form { fields: Vec::new(), open: true }
+    }
+
     /// Reads a schema.
     ///
     /// # Errors
@@ -42,11 +53,14 @@ impl Form {
             return wrong("is none of an object");
         }
         let properties = match schema.get("properties") {
-            None => return Ok(Form { fields: Vec::new(), open: true }),
+            None if RULES.iter().any(|rule| schema.contains_key(*rule)) => {
+                return wrong("has rules for fields that it does not describe");
+            }
+            None => return Ok(Form::open()),
             Some(Value::Object(properties)) => properties,
             Some(_) => return wrong("has properties that are no object"),
         };
-        let required: Vec<_> = texts(schema.get("required"));
+        let required = texts(schema.get("required"));
         if let Some(missing) = required.iter().find(|name| !properties.contains_key(**name)) {
             let missing = crate::text::excerpt(missing);
             return wrong(&format!("requires {missing:?}, which it does not describe"));
@@ -85,7 +99,8 @@ impl Form {
                 return Err(format!("the field {:?} {why}", crate::text::excerpt(name)));
             }
         }
-        let known = |name: &String| self.open || self.fields.iter().any(|f| f.name == *name);
+        let names: BTreeSet<_> = self.fields.iter().map(|field| field.name.as_str()).collect();
+        let known = |name: &str| self.open || names.contains(name);
         if let Some(unknown) = content.keys().find(|name| !known(name)) {
             let unknown = crate::text::excerpt(unknown);
             return Err(format!("the form has no field {unknown:?}"));
@@ -95,12 +110,12 @@ impl Form {
 }
 
 /// The texts in an array; of anything else none.
-fn texts(value: Option<&Value>) -> Vec<&str> {
+fn texts(value: Option<&Value>) -> BTreeSet<&str> {
     value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The choices of an `enum`, or of a `oneOf` or `anyOf` of titled constants.
-fn choices(schema: &Value) -> Option<Vec<String>> {
+fn choices(schema: &Value) -> Option<BTreeSet<String>> {
     if let Some(listed) = schema.get("enum").and_then(Value::as_array) {
         return listed.iter().map(|value| value.as_str().map(String::from)).collect();
     }
@@ -110,8 +125,8 @@ fn choices(schema: &Value) -> Option<Vec<String>> {
 
 impl Kind {
     fn read(schema: &Value) -> Option<Kind> {
-        let count = |name: &str| schema.get(name).and_then(Value::as_u64);
-        let number = |name: &str| schema.get(name).and_then(Value::as_f64);
+        let count = |name: &str| schema.get(name).and_then(whole);
+        let number = |name: &str| schema.get(name).and_then(Value::as_number).cloned();
         let titled = schema.get("oneOf").is_some() || schema.get("anyOf").is_some();
         match schema.get("type").and_then(Value::as_str) {
             Some("string") if titled || schema.get("enum").is_some() => {
@@ -150,28 +165,40 @@ impl Kind {
                 }
             }
             Kind::Number { whole, min, max } => {
-                let number = value.as_f64().ok_or("is no number")?;
-                if *whole && number.fract() != 0.0 {
+                let number = value.as_number().ok_or("is no number")?;
+                if *whole && number.as_f64().is_none_or(|it| it.fract() != 0.0) {
                     return Err(String::from("is no whole number"));
                 }
                 match (min, max) {
-                    (Some(min), _) if number < *min => Err(format!("is less than {min}")),
-                    (_, Some(max)) if number > *max => Err(format!("is more than {max}")),
+                    (Some(min), _) if compare(number, min).is_lt() => {
+                        Err(format!("is less than {min}"))
+                    }
+                    (_, Some(max)) if compare(number, max).is_gt() => {
+                        Err(format!("is more than {max}"))
+                    }
                     _ => Ok(()),
                 }
             }
             Kind::Bool => value.as_bool().map(drop).ok_or_else(|| String::from("is no yes or no")),
             Kind::One(of) => {
                 let text = value.as_str().ok_or("is no text")?;
-                of.iter().any(|one| one == text).then_some(()).ok_or_else(not_offered)
+                of.contains(text).then_some(()).ok_or_else(not_offered)
             }
             Kind::Many { of, min, max } => {
                 let list = value.as_array().ok_or("is no list")?;
                 within(list.len() as u64, *min, *max, "choices")?;
-                let offered = |value: &Value| of.iter().any(|one| value == one.as_str());
+                let offered = |value: &Value| value.as_str().is_some_and(|text| of.contains(text));
                 list.iter().all(offered).then_some(()).ok_or_else(not_offered)
             }
         }
+    }
+}
+
+/// Whole numbers are compared as such: as floats, large ones would be taken for each other.
+fn compare(one: &Number, other: &Number) -> Ordering {
+    match (one.as_i128(), other.as_i128()) {
+        (Some(one), Some(other)) => one.cmp(&other),
+        _ => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
     }
 }
 
@@ -268,6 +295,26 @@ mod tests {
         }
     }
 
+    /// M-ELIC-15: what is next to each other as whole numbers is the same as floats, and a number of
+    /// things may be written as a fraction.
+    #[test]
+    fn numbers_are_what_they_say() {
+        let most = 9_007_199_254_740_992_i64;
+        let whole = json!({ "type": "integer", "minimum": -most, "maximum": most });
+        let text = json!({ "type": "string", "minLength": 2.0, "maxLength": 3e0 });
+        for (property, value, fits) in [
+            (&whole, json!(most), true),
+            (&whole, json!(-most), true),
+            (&whole, json!(most + 1), false),
+            (&whole, json!(-most - 1), false),
+            (&text, json!("ab"), true),
+            (&text, json!("a"), false),
+            (&text, json!("abcd"), false),
+        ] {
+            assert_eq!(fill(property, value.clone()).is_ok(), fits, "{property} {value}");
+        }
+    }
+
     /// M-ELIC-15
     #[test]
     fn schemas_that_are_no_form_are_refused() {
@@ -282,6 +329,9 @@ mod tests {
             json!({ "type": "object", "properties": { "f": { "enum": [1] } } }),
             json!({ "type": "object", "properties": { "f": { "type": "string" } },
                 "required": ["g"] }),
+            json!({ "type": "object", "required": ["g"] }),
+            json!({ "$ref": "#/$defs/f" }),
+            json!({ "type": "object", "oneOf": [{ "properties": {} }] }),
         ] {
             let why = Form::read(&schema).unwrap_err();
             assert!(why.starts_with("the requested schema "), "{why}: {schema}");
@@ -314,5 +364,21 @@ mod tests {
         assert_eq!(why, "the field \"need\" is required");
         let Value::Object(more) = json!({ "need": "x", "secret": 1 }) else { panic!() };
         assert_eq!(form.fill(more).unwrap_err(), "the form has no field \"secret\"");
+    }
+
+    /// M-ELIC-15: a server may describe as much as fits into a message, and nothing takes for ever.
+    #[test]
+    fn large_forms_are_read_and_filled_in_linear_time() {
+        const MANY: usize = 60_000;
+        let names: Vec<_> = (0..MANY).map(|n| format!("f{n}")).collect();
+        let field = json!({ "type": "string", "default": "d" });
+        let fields: Map<_, _> = names.iter().map(|name| (name.clone(), field.clone())).collect();
+        let choices = json!({ "type": "array", "items": { "enum": names }, "default": names });
+        let mut properties = fields.clone();
+        properties.insert(String::from("many"), choices);
+        let form = Form::read(&json!({ "properties": properties, "required": names })).unwrap();
+        let filled = form.fill(Map::new()).unwrap();
+        assert_eq!(filled.len(), MANY + 1);
+        assert_eq!(form.fill(filled).unwrap().len(), MANY + 1);
     }
 }

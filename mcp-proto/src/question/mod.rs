@@ -42,8 +42,18 @@ pub(crate) enum Unanswered {
 /// What a server wants to know.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Wanted {
-    Elicit(Box<ElicitRequest>),
+    /// With its form, read; a page to visit has none.
+    Elicit(Box<ElicitRequest>, Option<Box<form::Form>>),
     Sample(Box<SamplingRequest>),
+}
+
+/// A number of things. JSON Schema and JavaScript write one as `3.0`, too.
+fn whole(value: &Value) -> Option<u64> {
+    let float = || value.as_f64().filter(|n| n.fract() == 0.0 && (0.0..=9e15).contains(n));
+    // The cast is exact: the number is whole and small enough.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let whole = || float().map(|n| n as u64);
+    value.as_u64().or_else(whole)
 }
 
 /// Reads a request of the server's for which the host may have a handler.
@@ -55,14 +65,14 @@ pub(crate) fn read(
     server: &Arc<str>,
 ) -> Result<Wanted, Refusal> {
     let hears = |hearing: Hearing| hears.contains(&hearing);
-    let (form, url) = (hears(Hearing::Elicitation), hears(Hearing::UrlElicitation));
+    let (forms, pages) = (hears(Hearing::Elicitation), hears(Hearing::UrlElicitation));
     match method {
-        "elicitation/create" if form || url => {
-            let request = elicitation::read(params, era, server)?;
+        "elicitation/create" if forms || pages => {
+            let (request, form) = elicitation::read(params, era, server)?;
             match request.mode {
-                ElicitMode::Form { .. } if !form => Err(Refusal::Undeclared("elicitation.form")),
-                ElicitMode::Url { .. } if !url => Err(Refusal::Undeclared("elicitation.url")),
-                _ => Ok(Wanted::Elicit(Box::new(request))),
+                ElicitMode::Form { .. } if !forms => Err(Refusal::Undeclared("elicitation.form")),
+                ElicitMode::Url { .. } if !pages => Err(Refusal::Undeclared("elicitation.url")),
+                _ => Ok(Wanted::Elicit(Box::new(request), form.map(Box::new))),
             }
         }
         "sampling/createMessage" if hears(Hearing::Sampling) => {
@@ -77,7 +87,7 @@ impl Wanted {
     /// The question for the host.
     pub(crate) fn question(&self) -> Question {
         match self {
-            Wanted::Elicit(request) => Question::Elicit(request.clone()),
+            Wanted::Elicit(request, _) => Question::Elicit(request.clone()),
             Wanted::Sample(request) => Question::Sample(request.clone()),
         }
     }
@@ -85,7 +95,7 @@ impl Wanted {
     /// What is asked for, as [`Question::name`] says it.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Wanted::Elicit(_) => ELICITATION,
+            Wanted::Elicit(..) => ELICITATION,
             Wanted::Sample(_) => SAMPLING,
         }
     }
@@ -100,7 +110,7 @@ impl Wanted {
     /// Whether it names itself in a way that means something to legacy servers only.
     pub(crate) fn has_foreign_id(&self) -> bool {
         match self {
-            Wanted::Elicit(request) => request.raw.member("elicitationId").is_some(),
+            Wanted::Elicit(request, _) => request.raw.member("elicitationId").is_some(),
             Wanted::Sample(_) => false,
         }
     }
@@ -108,8 +118,8 @@ impl Wanted {
     /// The result to send, by what the host answered.
     pub(crate) fn settle(&self, answer: Answer) -> Result<Value, Unanswered> {
         match (self, answer) {
-            (Wanted::Elicit(request), Answer::Elicit(answer)) => {
-                elicitation::answer(request, answer).map_err(Unanswered::Misfit)
+            (Wanted::Elicit(_, form), Answer::Elicit(answer)) => {
+                elicitation::answer(form.as_deref(), answer).map_err(Unanswered::Misfit)
             }
             (Wanted::Sample(_), Answer::Sample(answer)) => {
                 sampling::answer(answer).map_err(Unanswered::Misfit)?.ok_or(Unanswered::Refused)

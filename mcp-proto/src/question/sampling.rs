@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::Refusal;
+use super::{Refusal, whole};
 use crate::Raw;
 use crate::model::{Content, ModelPreferences, Role, SamplingMessage, SamplingRequest};
 
@@ -36,7 +36,7 @@ pub(crate) fn read(
         messages,
         preferences: preferences.map(|raw| ModelPreferences::read(&raw)).unwrap_or_default(),
         system_prompt: members.get("systemPrompt").and_then(Value::as_str).map(String::from),
-        max_tokens: members.get("maxTokens").and_then(Value::as_u64),
+        max_tokens: members.get("maxTokens").and_then(whole),
         tools,
         raw: params.clone(),
     })
@@ -181,6 +181,23 @@ mod tests {
             (Some(0.5), Some(1.0))
         );
         assert_eq!(request.tools.len(), 1);
+    }
+
+    /// M-SAMP-13: a whole number is one however it is written.
+    #[test]
+    fn the_limit_of_tokens_arrives() {
+        for (sent, told) in [
+            (json!(1000), Some(1000)),
+            (json!(1000.0), Some(1000)),
+            (json!(1e3), Some(1000)),
+            (json!(0), Some(0)),
+            (json!(10.5), None),
+            (json!(-1), None),
+            (json!("1000"), None),
+        ] {
+            let request = request(&json!({ "messages": [], "maxTokens": sent }), false).unwrap();
+            assert_eq!(request.max_tokens, told, "{sent}");
+        }
     }
 
     /// M-SAMP-17
