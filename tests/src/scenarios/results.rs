@@ -102,6 +102,11 @@ fn kind(piece: &Content) -> &'static str {
 
 /// M-TOOL-18, M-ERR-02, M-BASE-06
 pub fn failures_keep_what_the_server_said(on: &Stage) {
+    let answer = r#"{"jsonrpc":"2.0","id":$id,"error":"plain words"}"#;
+    // Sent at once with the answer: over HTTP they would be the next call's if they came on its
+    // stream.
+    let nobodys = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
+    let nameless = r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"?","data":[[]]}}"#;
     let script = Script::modern()
         .expect("tools/call")
         .result(r#"{"isError":true,"content":[{"type":"text","text":"boom"}]}"#)
@@ -112,9 +117,7 @@ pub fn failures_keep_what_the_server_said(on: &Stage) {
         .expect("tools/call")
         .send(r#"{"id":$id,"error":{"code":7}}"#)
         .expect("tools/call")
-        .send(r#"{"jsonrpc":"2.0","id":$id,"error":"plain words"}"#)
-        .send(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#)
-        .send(r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"?","data":[[]]}}"#)
+        .send(&[answer, nobodys, nameless].join("\n"))
         .answer_rest();
     let (client, playing) = on.play(script);
     let call = || client.call_tool("x", json!({}));

@@ -53,20 +53,20 @@ impl Output {
 }
 
 impl Write for Output {
+    /// Lines that are written at once go on their way at once: no request comes between them.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let end = bytes.iter().position(|&byte| byte == b'\n');
-        self.line.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
-        match end {
-            Some(_) => {
+        let mut state = self.shared.lock();
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let part = piece.strip_suffix(b"\n");
+            self.line.extend_from_slice(part.unwrap_or(piece));
+            if part.is_some() {
                 let line = take(&mut self.line);
-                self.shared.lock().route(line.strip_suffix(b"\r").unwrap_or(&line));
-            }
-            None if self.line.len() > KEPT && self.shared.lock().route_ahead(&self.line) => {
+                state.route(line.strip_suffix(b"\r").unwrap_or(&line));
+            } else if self.line.len() > KEPT && state.route_ahead(&self.line) {
                 self.line.clear();
             }
-            None => {}
         }
-        Ok(end.map_or(bytes.len(), |end| end + 1))
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

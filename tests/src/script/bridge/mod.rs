@@ -38,7 +38,7 @@ pub(super) struct Bridge {
     listener: Option<Listener>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared(Mutex<State>);
 
 #[derive(Debug, Default)]

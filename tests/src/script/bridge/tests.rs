@@ -1,8 +1,12 @@
 //! The bridge, met by a client that writes what it is told.
 
+use std::io::Write as _;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::super::Script;
+use super::{Output, Shared};
 use crate::http::visitor::{Answer, Visitor};
 
 const MODERN: (&str, &str) = ("MCP-Protocol-Version", "2026-07-28");
@@ -127,4 +131,16 @@ fn connections_end_with_the_script_and_a_long_line_is_sent_ahead() {
     visitor.send("POST", &[MODERN], &request(2, "b"));
     assert!(visitor.rest().0.is_empty());
     playing.finish().check();
+}
+
+/// Whatever is routed in one `write` is routed under one lock, so that no request comes between.
+#[test]
+fn lines_that_are_written_at_once_are_routed_at_once() {
+    let shared = Arc::<Shared>::default();
+    let mut output = Output::new(shared.clone());
+    let lines = [r#"{"method":"a"}"#, r#"{"method":"b"}"#, r#"{"method":"#].join("\n");
+    assert_eq!(output.write(lines.as_bytes()).unwrap(), lines.len());
+    assert_eq!(shared.lock().waiting, [&br#"{"method":"a"}"#[..], br#"{"method":"b"}"#]);
+    assert_eq!(output.write(b"\"c\"}\r\n").unwrap(), 7);
+    assert_eq!(shared.lock().waiting[2], br#"{"method":"c"}"#);
 }
