@@ -141,6 +141,6 @@ fn lines_that_are_written_at_once_are_routed_at_once() {
     let lines = [r#"{"method":"a"}"#, r#"{"method":"b"}"#, r#"{"method":"#].join("\n");
     assert_eq!(output.write(lines.as_bytes()).unwrap(), lines.len());
     assert_eq!(shared.lock().waiting, [&br#"{"method":"a"}"#[..], br#"{"method":"b"}"#]);
-    assert_eq!(output.write(b"\"c\"}\r\n").unwrap(), 7);
+    assert_eq!(output.write(b"\"c\"}\r\n").unwrap(), 6);
     assert_eq!(shared.lock().waiting[2], br#"{"method":"c"}"#);
 }
