@@ -83,10 +83,7 @@ impl Connection {
             }
             self.drop_request(request);
         }
-        self.timers.clear(TimerReason::Retry(id));
-        if !self.config.doctored(7) {
-            self.timers.clear(TimerReason::Call(id));
-        }
+        self.clear_timers_of(id);
         let outcome = match call.past {
             Past::Sent if unsent => Outcome::NotSent,
             _ => call.outcome(&kind),
@@ -100,6 +97,15 @@ impl Connection {
             self.outputs.push_back(Output::Done(id, Err(error.clone())));
         }
         self.outputs.push_back(Output::Done(id, Err(error)));
+    }
+
+    /// No time runs for a call that has ended.
+    pub(super) fn clear_timers_of(&mut self, id: CallId) {
+        self.timers.clear(TimerReason::Retry(id));
+        self.timers.clear(TimerReason::Resume(id));
+        if !self.config.doctored(7) {
+            self.timers.clear(TimerReason::Call(id));
+        }
     }
 
     /// What may explain that no answer came.

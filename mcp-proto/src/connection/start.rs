@@ -337,8 +337,7 @@ impl Connection {
         }
         for id in self.calls.ids(|call| !matches!(call.step, Step::Arrived(_))) {
             self.withdraw_all(Owner::Call(id));
-            self.timers.clear(TimerReason::Call(id));
-            self.timers.clear(TimerReason::Retry(id));
+            self.clear_timers_of(id);
             if let Some(call) = self.calls.remove(id) {
                 // Over HTTP calls may be out while a new session is begun.
                 let outcome = match call.past {

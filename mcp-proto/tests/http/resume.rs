@@ -262,6 +262,24 @@ fn a_rest_of_a_lost_session() {
     bench.quiet();
 }
 
+/// M-SESS-05, M-RTRY-08: a pause ends with its call when no new session can be begun.
+#[test]
+fn no_pause_outlives_a_session_that_cannot_be_replaced() {
+    let mut bench = Bench::legacy();
+    let (call, post) = streaming(&mut bench);
+    bench.body(&post, b"id: 7\nretry: 25000\ndata:\n\n");
+    bench.resets(&post);
+    let list = bench.begin(ListTools);
+    let listing = bench.expect("tools/list");
+    bench.says(&listing, 404, "");
+    let initialize = bench.expect("initialize");
+    bench.says(&initialize, 401, "");
+    assert_eq!(bench.error(&call).outcome(), Outcome::Unknown);
+    bench.error(&list);
+    bench.quiet();
+    assert_eq!(bench.deadline(), None, "nothing is waited for");
+}
+
 /// M-SESS-05, M-TIME-05: a call that is cancelled, or whose connection is closed, is not resumed.
 #[test]
 fn nothing_is_resumed_for_nobody() {

@@ -282,6 +282,7 @@ impl Http {
 
     fn abort_all(&mut self) -> Vec<Happening> {
         self.stream = Stream::Off;
+        self.resuming.clear();
         let open = |(_, exchange): &(_, &mut Exchange)| !exchange.is_over();
         let abort = |(id, exchange): (&ExchangeId, &mut Exchange)| {
             exchange.phase = Phase::Over;
