@@ -115,14 +115,14 @@ pub struct ConnectionConfig {
     pub max_pages: usize,
     /// How many bytes all pages of one list may have together: 256 MiB by default.
     pub max_list_bytes: usize,
-    /// How many items of a call (progress, and what a streamed call brings) may wait for the host in one mailbox: 256 by default. Beyond it
-    /// the oldest is dropped, with an event.
+    /// How many items of a call (progress, and what a streamed call brings) may wait for the host
+    /// in one mailbox: 256 by default. Beyond it the oldest is dropped, with an event.
     pub max_pending_items: usize,
     /// How many bytes the items of one mailbox may have: 1 MiB by default. An item that is larger
     /// than this alone is dropped, with an event.
     pub max_pending_item_bytes: usize,
-    /// How many notifications may wait for the host's callbacks: 1000 by default. Beyond it the oldest
-    /// is dropped, with an event, and the next one that is delivered says how many were.
+    /// How many notifications may wait for the host's callbacks: 1000 by default. Beyond it the
+    /// oldest is dropped, with an event, and the next one that is delivered says how many were.
     pub max_pending_notifications: usize,
     /// How many bytes these may have: 4 MiB by default. One that is larger than this alone is
     /// dropped.

@@ -185,7 +185,8 @@ impl CallState {
         }
     }
 
-    /// Whether all that comes on the stream of its answer is an item of it, until its result is here.
+    /// Whether all that comes on the stream of its answer is an item of it, until its result is
+    /// here.
     pub(super) fn streams(&self) -> bool {
         self.erased.options.stream && !matches!(self.step, Step::Arrived(_))
     }

@@ -130,7 +130,8 @@ pub(super) fn params(
     text
 }
 
-/// Appends parameters: the operation's, then the input that the server wanted, then the cursor, then `_meta`.
+/// Appends parameters: the operation's, then the input that the server wanted, then the cursor,
+/// then `_meta`.
 pub(super) fn push_params(
     text: &mut String,
     objects: [&str; 2],

@@ -210,7 +210,8 @@ impl fmt::Debug for Driver {
     }
 }
 
-/// Answers the questions that belong to no call, and shows notifications, beside the moving of bytes.
+/// Answers the questions that belong to no call, and shows notifications, beside the moving of
+/// bytes.
 struct Companion {
     handlers: Arc<Handlers>,
     answering: Answering,
