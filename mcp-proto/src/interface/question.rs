@@ -13,7 +13,7 @@ use crate::model::{ElicitRequest, SamplingRequest};
 #[non_exhaustive]
 pub enum Question {
     /// The metadata of the request that is about to be sent; asked for each request when the host
-    /// has registered [`Hearing::RequestMeta`].
+    /// has registered [`Hearing::RequestMeta`](crate::Hearing::RequestMeta).
     RequestMeta {
         /// The method of the request.
         method: String,
@@ -23,17 +23,17 @@ pub enum Question {
     /// The server wants something from the host's model (`sampling/createMessage`).
     Sample(Box<SamplingRequest>),
     /// The server wants nothing but time before it answers; asked when the host has registered
-    /// [`Hearing::Wait`]. The pause goes on meanwhile.
+    /// [`Hearing::Wait`](crate::Hearing::Wait). The pause goes on meanwhile.
     Wait(Box<WaitRequest>),
     /// What was stored under this key, in this process or an earlier one. Asked once, before the
-    /// first start, when the host has registered [`Hearing::Load`]; what is bad, old or another
-    /// server's is ignored.
+    /// first start, when the host has registered [`Hearing::Load`](crate::Hearing::Load); what is
+    /// bad, old or another server's is ignored.
     Load {
         /// The key.
         key: String,
     },
     /// Store a value under a key, in the place of an older one; asked when the host has registered
-    /// [`Hearing::Save`].
+    /// [`Hearing::Save`](crate::Hearing::Save).
     Save(Stored),
 }
 

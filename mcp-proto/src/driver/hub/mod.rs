@@ -46,7 +46,8 @@ pub type Exchanges = VecDeque<(ExchangeId, Owner, HttpOutput)>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Turn {
-    /// When [`Input::Timeout`] is to be handed in, on the clock of [`Host::now`].
+    /// When [`Input::Timeout`](crate::Input::Timeout) is to be handed in, on the clock of
+    /// [`Host::now`].
     pub deadline: Option<Duration>,
     /// No process runs and none is being closed: what is left of the last one can be let go.
     pub at_rest: bool,

@@ -54,8 +54,9 @@ impl Hub {
     }
 
     /// From now on each HTTP exchange is performed by itself: those of attached calls come to them
-    /// as [`Step::Exchange`], the others are filed for [`take_tickets`](Self::take_tickets). What is
-    /// no longer wanted is told to whoever performs it, by [`Ticket::wanted`].
+    /// as [`Step::Exchange`](crate::driver::Step::Exchange), the others are filed for
+    /// [`take_tickets`](Self::take_tickets). What is no longer wanted is told to whoever performs
+    /// it, by [`Ticket::wanted`].
     pub fn use_tickets(&self) {
         self.lock().tickets.get_or_insert_default();
     }
