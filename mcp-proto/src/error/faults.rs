@@ -160,7 +160,16 @@ pub enum HttpFault {
     /// The exchange failed.
     #[error("{}", exchange(.0))]
     Exchange(HttpFailure),
-    /// The server answered with a status that is no success.
+    /// The server is in trouble (5xx), which may pass. What may be sent again has been, as often as
+    /// the configuration says.
+    #[error("the server is in trouble, which may pass: HTTP status {status}{}", quoted(.text))]
+    Trouble {
+        /// The status.
+        status: u16,
+        /// The beginning of the body, escaped.
+        text: String,
+    },
+    /// The server answered with another status that is no success.
     #[error("the server answered with HTTP status {status}{}", quoted(.text))]
     Status {
         /// The status.
@@ -210,6 +219,16 @@ pub enum HttpFault {
     /// The configuration names no address that can be reached.
     #[error("{0}")]
     Address(crate::ApiMisuse),
+}
+
+impl HttpFault {
+    /// Whether the server answered that it is in trouble, which may pass (5xx).
+    pub(super) fn is_trouble(&self) -> bool {
+        match self {
+            HttpFault::NotResumed(why) => why.is_trouble(),
+            _ => matches!(self, HttpFault::Trouble { .. }),
+        }
+    }
 }
 
 fn quoted(text: &str) -> String {

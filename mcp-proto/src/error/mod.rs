@@ -218,6 +218,20 @@ impl Error {
         self.inner.continuation.as_deref()
     }
 
+    /// Whether the server itself said that it has no result: by an error of its own, which
+    /// [`server_error`](Self::server_error) holds, or by a status that tells of trouble (HTTP 5xx).
+    #[must_use]
+    pub fn is_server(&self) -> bool {
+        self.server_error().is_some() || self.is_transient()
+    }
+
+    /// Whether the server said that it is in trouble, which may pass (HTTP 5xx). What may be sent
+    /// again has been; a `tools/call` never is, and its outcome is unknown.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Transport(TransportError::Http(fault)) if fault.is_trouble())
+    }
+
     /// Whether a time ran out.
     #[must_use]
     pub fn is_timeout(&self) -> bool {

@@ -34,6 +34,22 @@ pub struct SamplingRequest {
     pub raw: Raw,
 }
 
+impl SamplingRequest {
+    /// How often the model has used tools since the user last said something else: what a host
+    /// limits, so that a loop of tools comes to an end (client/sampling, "Tool Loop").
+    #[must_use]
+    pub fn tool_rounds(&self) -> usize {
+        let uses = |message: &&SamplingMessage| {
+            message.content.iter().any(|content| content.tool_use_id().is_some())
+        };
+        let told = |message: &&SamplingMessage| {
+            let results = message.content.iter().any(|it| it.tool_result_id().is_some());
+            message.role == Role::Assistant || results
+        };
+        self.messages.iter().rev().take_while(told).filter(uses).count()
+    }
+}
+
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

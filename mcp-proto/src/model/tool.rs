@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{Content, Icon, null_is_default, object, present};
@@ -50,6 +50,18 @@ pub struct ToolAnnotations {
     pub idempotent_hint: Option<bool>,
     /// As it was sent; see [`open_world`](Self::open_world) for the default.
     pub open_world_hint: Option<bool>,
+    #[serde(rename = "readOnly", deserialize_with = "literally_true")]
+    old_read_only: bool,
+    #[serde(rename = "destructive", deserialize_with = "literally_true")]
+    old_destructive: bool,
+    #[serde(rename = "requiresConfirmation", deserialize_with = "literally_true")]
+    old_confirmation: bool,
+}
+
+/// Only `true` counts; what else is there costs the tool nothing.
+fn literally_true<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    let raw = <&RawValue>::deserialize(from)?;
+    Ok(raw.get() == "true")
 }
 
 impl ToolAnnotations {
@@ -75,6 +87,25 @@ impl ToolAnnotations {
     #[must_use]
     pub fn open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
+    }
+
+    /// Whether `readOnly` is literally `true`: an older style of annotations, which no revision
+    /// defines and some servers use. It says nothing of the hints, nor they of it.
+    #[must_use]
+    pub fn marked_read_only(&self) -> bool {
+        self.old_read_only
+    }
+
+    /// Whether `destructive` is literally `true`, in the older style.
+    #[must_use]
+    pub fn marked_destructive(&self) -> bool {
+        self.old_destructive
+    }
+
+    /// Whether `requiresConfirmation` is literally `true`, in the older style.
+    #[must_use]
+    pub fn requires_confirmation(&self) -> bool {
+        self.old_confirmation
     }
 }
 

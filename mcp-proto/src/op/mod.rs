@@ -3,6 +3,7 @@
 mod completion;
 mod connect;
 mod custom;
+mod find;
 mod list;
 mod logging;
 mod ping;
@@ -20,6 +21,7 @@ use serde_json::Value;
 pub use completion::Complete;
 pub use connect::Connect;
 pub use custom::CustomRequest;
+pub use find::NamePattern;
 pub(crate) use list::{LIST_TOOLS, list_items};
 pub use list::{
     List, ListPrompts, ListPromptsPage, ListResourceTemplates, ListResourceTemplatesPage,

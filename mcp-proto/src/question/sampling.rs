@@ -209,6 +209,22 @@ mod tests {
         assert_eq!(request.raw.parse::<Value>().unwrap(), params);
     }
 
+    /// M-SAMP-16: a host can count the rounds of a loop of tools, and nothing is kept between two
+    /// requests: the same request reads the same, whatever came before.
+    #[test]
+    fn rounds_of_tools_can_be_limited() {
+        let rounds = |messages: Value| history(&messages).unwrap().tool_rounds();
+        assert_eq!(rounds(json!([text("user")])), 0);
+        let one = [uses(&["a", "b"]), results(&["a", "b"])];
+        let two = [&one[..], &[uses(&["c"]), results(&["c"])]].concat();
+        let begun = [&[text("user")], &two[..]].concat();
+        assert_eq!(rounds(json!(begun)), 2);
+        let anew = [&begun[..], &[text("assistant"), text("user")], &one[..]].concat();
+        assert_eq!(rounds(json!(anew)), 1, "the user has said something since");
+        assert_eq!(history(&json!(begun)), history(&json!(begun)));
+        assert_eq!(rounds(json!([text("user")])), 0);
+    }
+
     /// M-SAMP-12
     #[test]
     fn the_first_hint_that_fits_wins() {

@@ -172,6 +172,9 @@ impl Failure {
             Failure::Status { status: status @ (401 | 403), challenge, text } => {
                 HttpFault::Authorization { status, challenge, text }
             }
+            Failure::Status { status: status @ 500..600, text, .. } => {
+                HttpFault::Trouble { status, text }
+            }
             Failure::Status { status, text, .. } => HttpFault::Status { status, text },
             Failure::Unusable(what) => HttpFault::Unusable(what),
             Failure::Ended | Failure::StreamBroken => HttpFault::StreamClosed,

@@ -69,6 +69,54 @@ fn a_tool_is_read_whole() {
     });
 }
 
+/// M-TOOL-11: the older style of annotations counts when it is literally true, beside the hints.
+#[test]
+fn older_annotations_are_read_beside_the_hints() {
+    in_both_eras(|bench| {
+        let old = |value: &str| {
+            format!(
+                r#"{{"name":"old","annotations":{{"readOnly":{value},"destructive":{value},
+                    "requiresConfirmation":{value}}}}}"#
+            )
+            .replace('\n', " ")
+        };
+        let hints = r#"{"name":"new","annotations":{"readOnlyHint":true,"destructiveHint":true}}"#;
+        let text =
+            [old("true"), old("false"), old("\"true\""), old("1"), old("null"), hints.into()];
+        let tools = lists(bench, &format!("[{}]", text.join(",")));
+        assert_eq!((tools.len(), &*tools.malformed), (6, &[""; 0].map(String::from)[..]));
+        for (at, tool) in tools.iter().enumerate() {
+            let it = &tool.annotations;
+            let marks =
+                [it.marked_read_only(), it.marked_destructive(), it.requires_confirmation()];
+            assert_eq!(marks, [at == 0; 3], "{at}");
+            assert_eq!(it.read_only(), at == 5, "only the hint is a hint: {at}");
+        }
+    });
+}
+
+/// M-TOOL-15: a tool is found by a piece of its name, or by what a function says, such as a regular
+/// expression.
+#[test]
+fn tools_are_found_by_their_names() {
+    let mut bench = Bench::modern(config());
+    let text = r#"[{"name":"read_file"},{"name":"Read"},{"name":"write_file"},{"name":"a.b"}]"#;
+    let tools = lists(&mut bench, text);
+    let name = |tool: Option<&mcp_proto::model::Tool>| tool.map(|tool| tool.name.clone());
+    assert_eq!(name(tools.named("Read")).as_deref(), Some("Read"));
+    assert_eq!(name(tools.named("read")), None, "the whole name, and case counts");
+    assert_eq!(name(tools.find("_file")).as_deref(), Some("read_file"), "the first");
+    assert_eq!(name(tools.find("a.")).as_deref(), Some("a.b"), "a dot is a dot");
+    assert_eq!(name(tools.find(".*")), None);
+    let regex = regex::Regex::new("^(?i:read)|e_.*le$").unwrap();
+    let matches = |name: &str| regex.is_match(name);
+    assert_eq!(name(tools.find(matches)).as_deref(), Some("read_file"));
+    let all: Vec<_> = tools.find_all(matches).map(|tool| &*tool.name).collect();
+    assert_eq!(all, ["read_file", "Read", "write_file"]);
+    assert_eq!(tools.find_all("_file").count(), 2);
+    assert_eq!(tools.find_all("nothing").count(), 0);
+}
+
 /// M-TOOL-10, M-TOOL-20, M-TOOL-13: what is absent has the defaults of the specification.
 #[test]
 fn absent_members_have_defaults() {

@@ -67,7 +67,7 @@ fn an_outage_is_waited_for_and_decides_nothing() {
         match (how, fault_of(error.kind())) {
             (0..=2, HttpFault::Exchange(failure)) => assert_eq!(failure.text, "scripted"),
             (3, HttpFault::StreamClosed) => {}
-            (_, HttpFault::Status { status, .. }) => assert_eq!(*status, how),
+            (_, HttpFault::Trouble { status, .. }) => assert_eq!(*status, how),
             (_, fault) => panic!("{how}: {fault:?}"),
         }
         assert_eq!(error.outcome(), Outcome::NotSent);

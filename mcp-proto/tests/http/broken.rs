@@ -329,6 +329,40 @@ fn the_outcome_is_what_was_sent() {
     });
 }
 
+/// M-RTRY-05, M-ERR-02: trouble that may pass is told apart by its type, and is the server's; no
+/// other status is.
+#[test]
+fn trouble_that_may_pass_has_its_own_type() {
+    in_both_eras(|bench| {
+        for status in [500, 502, 503, 599] {
+            let (call, post) = calling(bench);
+            bench.whole(&post, status, &[], b"come back\nlater");
+            let error = bench.error(&call);
+            let HttpFault::Trouble { status: said, text } = fault(error.kind()) else {
+                panic!("{error}");
+            };
+            assert_eq!((*said, &**text), (status, "come back\\nlater"));
+            assert!(error.is_transient() && error.is_server() && error.is_transport());
+            assert_eq!(error.outcome(), Outcome::Unknown);
+            assert!(error.to_string().contains("may pass"), "{error}");
+        }
+        for status in [400, 401, 403, 429, 499] {
+            let (call, post) = calling(bench);
+            bench.whole(&post, status, &[], b"no");
+            let error = bench.error(&call);
+            assert!(!error.is_transient() && !error.is_server(), "{status}: {error}");
+        }
+        let (call, post) = calling(bench);
+        let refusal = json!({ "jsonrpc": "2.0", "id": post.id(),
+            "error": { "code": -32000, "message": "no", "data": [1] } });
+        bench.whole(&post, 200, JSON, refusal.to_string().as_bytes());
+        let error = bench.error(&call);
+        assert!(error.is_server() && !error.is_transient() && !error.is_transport(), "{error}");
+        let said = error.server_error().unwrap();
+        assert_eq!((said.code, &said.data), (-32000, &Some(json!([1]))));
+    });
+}
+
 /// M-RTRY-01, M-PAGE-04: each page has retries of its own.
 #[test]
 fn each_page_has_its_own_retries() {

@@ -62,7 +62,7 @@ fn both_requests_have_their_tries() {
         bench.advance(Duration::from_secs(pause));
     }
     let error = bench.error(&call);
-    let ErrorKind::Transport(TransportError::Http(HttpFault::Status { status: 503, .. })) =
+    let ErrorKind::Transport(TransportError::Http(HttpFault::Trouble { status: 503, .. })) =
         error.kind()
     else {
         panic!("{error}");

@@ -194,7 +194,7 @@ fn compressed_errors_are_read_and_broken_ones_do_no_harm() {
                 };
                 match fault {
                     HttpFault::Authorization { status: 401, .. } if status == 401 => {}
-                    HttpFault::Status { status: 503, .. } if status == 503 => {}
+                    HttpFault::Trouble { status: 503, .. } if status == 503 => {}
                     _ => panic!("{status} {body:?}: {error}"),
                 }
             }

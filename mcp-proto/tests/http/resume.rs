@@ -176,7 +176,7 @@ fn a_rest_that_cannot_be_had_fails_the_call() {
             _ => unreachable!(),
         };
         let HttpFault::NotResumed(why) = fault(error.kind()) else { panic!("{error}") };
-        assert!(matches!(**why, HttpFault::Status { status: 503, .. }), "{why}");
+        assert!(matches!(**why, HttpFault::Trouble { status: 503, .. }), "{why}");
         assert!(error.to_string().contains("could not be resumed"), "{error}");
         assert_eq!(error.outcome(), Outcome::Unknown);
         bench.quiet();

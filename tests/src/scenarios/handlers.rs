@@ -8,7 +8,7 @@ use mcp_proto::{ErrorKind, Outcome};
 use serde_json::{Map, Value, json};
 use smol::lock::Semaphore;
 
-use super::Stage;
+use super::{Over, Stage};
 use super::concurrency::side_by_side;
 use super::conversation::echo;
 use crate::client::{Runtime, Setup};
@@ -132,6 +132,49 @@ pub fn what_goes_wrong_in_a_handler_stays_there(on: &Stage) {
     // The host's own log has the reason.
     logs::wait_for(&name, "the handler of elicitation failed: no such file: /home/marker-5561");
     logs::wait_for(&name, "the handler of elicitation panicked");
+}
+
+/// M-UNTR-20, M-UNTR-18, M-UNTR-19: whatever handler fails, the server is told one fixed text; and
+/// neither a token nor what is asked and answered stands in any log, error or debug output (F120,
+/// F126).
+pub fn nothing_private_leaves_through_errors_and_logs(on: &Stage) {
+    let mut setup = Setup::new()
+        .on_sampling(true, |_, _| async { Err("no model at /home/mark-5564".into()) })
+        .on_url_elicitation(|_, _| async { panic!("mark-5564") });
+    setup = match on.over {
+        Over::Stdio => setup.env("API_KEY", "mark-5565"),
+        Over::Http => setup.header("Authorization", "Bearer mark-5565"),
+    };
+    let name = setup.server_name().to_owned();
+    let described = format!("{setup:?}");
+    let sample = r#"{"maxTokens":9,"systemPrompt":"mark-5566","messages":[]}"#;
+    let page = r#"{"mode":"url","message":"mark-5566","url":"https://a.example/?mark-5566"}"#;
+    let script = Script::legacy("2025-11-25")
+        .expect_as("tools/call", "call")
+        .ask("1", "sampling/createMessage", sample)
+        .expect_response("1")
+        .ask("2", "elicitation/create", &page.replacen('{', r#"{"elicitationId":"e","#, 1))
+        .expect_response("2")
+        .text_for("call", "\"on\"")
+        .expect("tools/call")
+        .result(r#"{"content":"mark-5566"}"#)
+        .answer_rest();
+    let (client, playing) = on.play_with(script, setup);
+    let mut texts = vec![described, format!("{client:?}")];
+    let result = client.call_tool("x", json!({ "key": "mark-5566" })).unwrap();
+    assert_eq!(result.text(), "on");
+    let error = client.call_tool("x", json!({ "key": "mark-5566" })).unwrap_err();
+    texts.push(format!("{error} {error:?}"));
+    client.close();
+    let written = playing.finish().check();
+    let errors: Vec<_> = written.responses().iter().map(|it| it["error"].clone()).collect();
+    assert_eq!((errors.len(), &errors[0]), (2, &errors[1]), "one fixed text");
+    assert!(!errors[0].to_string().contains("mark"), "{}", errors[0]);
+    logs::wait_for(&name, "no model at /home/mark-5564");
+    texts.extend(logs::of(&name));
+    for text in texts {
+        assert!(!text.contains("mark-5565") && !text.contains("mark-5566"), "{text}");
+    }
 }
 
 /// M-UNTR-20, M-ERA-06

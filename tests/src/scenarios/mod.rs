@@ -353,6 +353,7 @@ chapters! { $
         a_handler_of_elicitations_may_call_the_client
         without_a_handler_nothing_is_declared_and_nothing_answered
         what_goes_wrong_in_a_handler_stays_there
+        nothing_private_leaves_through_errors_and_logs
         metadata_that_cannot_be_had_fails_its_call_alone
         a_call_that_waits_for_its_handler_is_cancelled_without_a_word
         a_slow_handler_holds_up_nothing_else;
@@ -369,6 +370,8 @@ chapters! { $
         a_call_goes_on_from_its_error
         a_page_is_visited_with_the_users_consent
         the_hosts_model_answers_a_legacy_server
+        a_prompt_and_a_resource_may_ask
+        the_hosts_model_is_asked_as_often_as_the_host_wants
         roots_are_told_to_whoever_asks
         the_host_says_how_to_wait;
     deprecated:

@@ -182,6 +182,72 @@ pub fn the_hosts_model_answers_a_legacy_server(on: &Stage) {
     assert!(!answers[1].to_string().contains("marker"), "{}", answers[1]);
 }
 
+/// M-PRMT-04, M-MRTR-01: prompts and resources may ask before they answer, too.
+pub fn a_prompt_and_a_resource_may_ask(on: &Stage) {
+    let setup = Setup::new().on_elicitation(|_, _| async { Ok(accept("me")) });
+    let requests = asks(&format!(r#"{{"f":{FORM}}}"#));
+    let script = Script::modern()
+        .expect("prompts/get")
+        .result(&requests)
+        .expect("prompts/get")
+        .result(r#"{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}"#)
+        .expect("resources/read")
+        .result(&requests)
+        .expect("resources/read")
+        .result(r#"{"contents":[{"uri":"a:b","text":"all"}]}"#)
+        .answer_rest();
+    let (client, playing) = on.play_with(script, setup);
+    let prompt = client.get_prompt("p".into(), json!({ "x": "y" })).unwrap();
+    assert_eq!(prompt.messages.len(), 1);
+    let read = client.read_resource("a:b".into()).unwrap();
+    assert_eq!(read.contents[0].text(), Some("all"));
+    client.close();
+    let written = playing.finish().check();
+    for method in ["prompts/get", "resources/read"] {
+        let [first, second] = &written.of(method)[..] else { panic!("{method}") };
+        assert_ne!(first["id"], second["id"]);
+        let params = &second["params"];
+        assert_eq!(params["inputResponses"]["f"]["content"]["name"], "me");
+        assert_eq!(params["requestState"], "S\u{0}é");
+        for member in ["name", "arguments", "uri"] {
+            assert_eq!(params[member], first["params"][member], "{method}");
+        }
+    }
+}
+
+/// M-SAMP-16: the host refuses what goes beyond its limits, and each request stands for itself.
+pub fn the_hosts_model_is_asked_as_often_as_the_host_wants(on: &Stage) {
+    let asked = AtomicU64::new(0);
+    let setup = Setup::new().on_sampling(true, move |_, request| {
+        let often = asked.fetch_add(1, Ordering::Relaxed) >= 2;
+        async move {
+            assert_eq!(request.messages.len(), 1, "nothing of an earlier request");
+            let refused = often || request.tool_rounds() > 0;
+            Ok(if refused { SamplingResult::refused() } else { SamplingResult::text("Paris", "m") })
+        }
+    });
+    let sample: Value = serde_json::from_str(SAMPLE).unwrap();
+    let params = sample["params"].to_string();
+    let ask = |id: &str| {
+        Script::new().ask(id, "sampling/createMessage", &params).expect_response(id)
+    };
+    let script = Script::legacy("2025-11-25")
+        .expect_as("tools/call", "call")
+        .then(ask("1"))
+        .then(ask("2"))
+        .then(ask("3"))
+        .text_for("call", "\"on\"")
+        .answer_rest();
+    let (client, playing) = on.play_with(script, setup);
+    assert_eq!(echo(&client, ""), "on");
+    client.close();
+    let written = playing.finish().check();
+    let answers = written.responses();
+    assert_eq!(answers[0]["result"], answers[1]["result"]);
+    assert_eq!(answers[0]["result"]["content"]["text"], "Paris");
+    assert_eq!(answers[2]["error"]["code"], -1, "{}", answers[2]);
+}
+
 /// M-ROOT-01, M-ROOT-02
 pub fn roots_are_told_to_whoever_asks(on: &Stage) {
     let roots = || vec![Root::new("file:///work").unwrap().with_name("Work")];

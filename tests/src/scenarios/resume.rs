@@ -83,7 +83,7 @@ pub fn a_rest_that_cannot_be_had_fails_its_call_alone(on: &Stage) {
     else {
         panic!("{error:?}");
     };
-    assert!(matches!(**why, HttpFault::Status { status: 503, .. }), "{why}");
+    assert!(matches!(**why, HttpFault::Trouble { status: 503, .. }), "{why}");
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert_eq!(echo(&client, "hi"), "hi");
     client.close();
