@@ -57,7 +57,7 @@ impl Connection {
             server_questions: self.questions.values().filter(server).count()
                 + self.held_answers.len(),
             held: match &self.phase {
-                Phase::Starting(start) | Phase::Renewing(start) => start.held(),
+                Phase::Starting(start) | Phase::Renewing(start) => start.held.len(),
                 Phase::Greeting(greeting) => greeting.held.len(),
                 _ => 0,
             },

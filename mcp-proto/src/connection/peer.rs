@@ -172,7 +172,7 @@ impl Connection {
         if let Some(start) = self.phase.start() {
             if method == "ping" && start.initialize_sent() {
                 self.send_reply(id, &Ok(json!({})));
-            } else if !start.hold(message.clone(), from) {
+            } else if !start.held.keep(message.clone(), from) {
                 self.dropped("too much came before the era was known", Some(method));
             }
             return;

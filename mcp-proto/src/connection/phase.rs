@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::era::{Held, Start};
+use crate::era::{EarlyMessage, Start};
 use crate::error::CloseReason;
 use crate::interface::{Hearing, Owner};
 use crate::model::ServerInfo;
@@ -30,7 +30,7 @@ pub(super) enum Phase {
 pub(super) struct Greeting {
     pub(super) ready: Ready,
     /// What the server asked before; it is still to be answered.
-    pub(super) held: VecDeque<Held>,
+    pub(super) held: VecDeque<EarlyMessage>,
     /// It was sent a second time.
     pub(super) again: bool,
     /// It has arrived, and calls wait for the stream.

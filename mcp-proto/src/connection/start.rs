@@ -149,7 +149,7 @@ impl Connection {
         self.send_start(Waiter::Initialize, "initialize", &params, false);
         // Pings that came before are answered from now on: the server is spoken with as legacy.
         let Some(start) = self.phase.start() else { return };
-        for (message, from) in start.take_held() {
+        for (message, from) in start.held.take() {
             self.on_message(message, from);
         }
     }
@@ -290,7 +290,7 @@ impl Connection {
 
     fn on_agreed(&mut self, agreed: Agreed) {
         let Some(start) = self.phase.start() else { return };
-        let (held, declared) = (start.take_held(), std::mem::take(&mut start.declared));
+        let (held, declared) = (start.held.take(), std::mem::take(&mut start.declared));
         let stale_from = agreed.fresh_for.map(|time| self.now.mono.saturating_add(time));
         let info = agreed.info;
         let (era, version) = (info.era, info.version);

@@ -156,8 +156,7 @@ impl Start {
         (http.moves_on, http.again, http.next) = (false, [0; 3], None);
         let next = http.transport();
         (self.asked, self.told, self.initialize_retried) = (Asked::Nothing, Told::Nothing, false);
-        self.held.clear();
-        self.held_bytes = 0;
+        self.held.take();
         Some(next)
     }
 

@@ -2,27 +2,22 @@
 //! Compatibility" of each transport). It decides; the connection sends.
 
 mod answers;
+mod asked;
+mod early;
 mod http;
 mod learnt;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 pub(crate) use answers::{Agreed, Answered, discovered};
+use asked::{Asked, Before, Told};
+pub(crate) use early::{EarlyMessage, EarlyMessages};
 pub(crate) use http::{Tries, backoff};
 pub(crate) use learnt::Learnt;
 
 use crate::error::{Attempt, Incompatible};
 use crate::interface::Hearing;
-use crate::transport::Origin;
-use crate::wire::jsonrpc::Message;
 use crate::{Era, EraChoice, ErrorKind, HttpTransport, ProtocolVersion, TransportError};
-
-/// How many bytes of messages are held until the era is known.
-const MAX_HELD_BYTES: usize = 1024 * 1024;
-
-/// A message that waits until the era is known, and the request whose exchange brought it.
-pub(crate) type Held = (Message, Option<Origin>);
 
 /// A start in progress.
 #[derive(Debug)]
@@ -34,62 +29,14 @@ pub(crate) struct Start {
     attempts: Vec<Attempt>,
     /// `initialize` was refused and sent once more with another version.
     initialize_retried: bool,
-    held: VecDeque<Held>,
-    held_bytes: usize,
-    max_held: usize,
+    /// What the server asked meanwhile.
+    pub(crate) held: EarlyMessages,
     /// What was declared in `initialize`.
     pub(crate) declared: Vec<Hearing>,
     /// The version that `initialize` was sent with last.
     greeted_with: Option<ProtocolVersion>,
     /// Over HTTP: which transports there are, and how transient failures are met.
     http: Option<http::Tries>,
-}
-
-/// How far the two questions are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    /// Neither was asked.
-    Nothing,
-    /// `server/discover` is out.
-    Discover(Before),
-    /// `initialize` is out.
-    Initialize(Before),
-    /// Both are: the first has gone unanswered for long.
-    Both,
-    /// Nothing yet: the stream of HTTP+SSE is being opened.
-    Events,
-    /// Nothing is left to ask.
-    All,
-}
-
-/// What became of the other question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
-    NotAsked,
-    Refused,
-    /// The server died of it. It is not asked again.
-    Deadly,
-}
-
-/// What the server's refusals have told of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Nothing,
-    /// It refused a modern version and named another that both speak, which only modern servers do.
-    /// That was asked for once more.
-    Modern,
-    /// The newest legacy version that it listed.
-    Legacy(ProtocolVersion),
-}
-
-impl Asked {
-    fn waits_for_discover(self) -> bool {
-        matches!(self, Asked::Discover(_) | Asked::Both)
-    }
-
-    fn waits_for_initialize(self) -> bool {
-        matches!(self, Asked::Initialize(_) | Asked::Both)
-    }
 }
 
 /// What follows.
@@ -124,19 +71,11 @@ impl Start {
             told: Told::Nothing,
             attempts: Vec::new(),
             initialize_retried: false,
-            held: VecDeque::new(),
-            held_bytes: 0,
-            max_held,
+            held: EarlyMessages::new(max_held),
             declared: Vec::new(),
             greeted_with: None,
             http,
         }
-    }
-
-    /// How many messages wait until the era is known.
-    #[cfg(feature = "testing")]
-    pub(crate) fn held(&self) -> usize {
-        self.held.len()
     }
 
     /// The first question. With `legacy_first` the server is known to take `server/discover` badly.
@@ -330,8 +269,7 @@ impl Start {
             let method = if waits { "server/discover" } else { "initialize" };
             self.attempt(method, error.to_string());
             self.asked = Asked::Initialize(Before::Deadly);
-            self.held.clear();
-            self.held_bytes = 0;
+            self.held.take();
             return Verdict::Relaunch;
         }
         Verdict::Fail(ErrorKind::Transport(error))
@@ -375,27 +313,5 @@ impl Start {
             EraChoice::Legacy => version.era() == Era::Legacy,
         };
         ProtocolVersion::ALL.into_iter().filter(wanted).map(|v| v.to_string()).collect()
-    }
-
-    /// Keeps a request of the server's until the era is known. `false` when there is no room.
-    pub(crate) fn hold(&mut self, message: Message, from: Option<Origin>) -> bool {
-        let bytes = match &message {
-            Message::Request { id, method, params } => {
-                id.len() + method.len() + params.as_ref().map_or(0, crate::Raw::len)
-            }
-            _ => 0,
-        };
-        if self.held.len() >= self.max_held || self.held_bytes + bytes > MAX_HELD_BYTES {
-            return false;
-        }
-        self.held_bytes += bytes;
-        self.held.push_back((message, from));
-        true
-    }
-
-    /// What was held, to be looked at again.
-    pub(crate) fn take_held(&mut self) -> VecDeque<Held> {
-        self.held_bytes = 0;
-        std::mem::take(&mut self.held)
     }
 }
