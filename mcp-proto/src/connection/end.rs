@@ -102,7 +102,9 @@ impl Connection {
     /// No time runs for a call that has ended.
     pub(super) fn clear_timers_of(&mut self, id: CallId) {
         self.timers.clear(TimerReason::Retry(id));
-        self.timers.clear(TimerReason::Resume(id));
+        if !self.config.doctored(24) {
+            self.timers.clear(TimerReason::Resume(id));
+        }
         if !self.config.doctored(7) {
             self.timers.clear(TimerReason::Call(id));
         }

@@ -110,7 +110,7 @@ fn link(config: &ConnectionConfig, transport: &Transport) -> Link {
     if let Transport::Http(http) = transport
         && let Ok(endpoint) = http.endpoint()
     {
-        let http = Http::new(http.clone(), endpoint, config.max_message_bytes);
+        let http = Http::new(http.clone(), endpoint, config);
         return Link::Http(Box::new(http));
     }
     let (lines, replies) = (config.max_message_bytes, config.max_reply_bytes);

@@ -11,7 +11,7 @@ use crate::{CallId, ErrorKind, Event, Outcome, TimerReason, Transport, Transport
 
 impl Connection {
     pub(super) fn on_call_failure(&mut self, id: CallId, failure: Failure) {
-        let modern = self.is_modern();
+        let modern = self.is_modern() || self.config.doctored(26);
         let kind = self.error_kind(failure.clone());
         let once = 1 + u32::from(self.config.doctored(15));
         let Some(call) = self.calls.get_mut(id) else { return };

@@ -138,6 +138,12 @@ impl CallKind {
         CallKind::SetLoggingLevel,
         CallKind::Custom,
     ];
+
+    /// Whether a modern server may ask for input before it answers.
+    #[must_use]
+    pub fn may_be_asked(self) -> bool {
+        matches!(self, CallKind::CallTool | CallKind::GetPrompt | CallKind::ReadResource)
+    }
 }
 
 /// How a host answers a question.
@@ -199,11 +205,23 @@ pub enum Fault {
     Flood,
     /// The server does not read.
     SlowReader,
+    /// The stream of an answer ends before the answer. In the legacy era it may say where it goes
+    /// on.
+    Cut,
+    /// The server forgets the session while it answers.
+    LostMidCall,
+    /// The host gives up a call just as the server asks something, and the server goes on to ask.
+    AskedInCancel,
+    /// The server has what it asked for, and answers the next round with an HTTP status of 500 to
+    /// 599.
+    ErrorInRound,
+    /// The server answers as servers of the other era do.
+    WrongEra,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 15] = [
+    pub const ALL: [Fault; 20] = [
         Fault::Split,
         Fault::Delay,
         Fault::Drop,
@@ -219,5 +237,10 @@ impl Fault {
         Fault::Garbage,
         Fault::Flood,
         Fault::SlowReader,
+        Fault::Cut,
+        Fault::LostMidCall,
+        Fault::AskedInCancel,
+        Fault::ErrorInRound,
+        Fault::WrongEra,
     ];
 }

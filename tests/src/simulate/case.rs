@@ -80,7 +80,7 @@ fn drawn(seed: u64, doctored: u8) -> (draw::Plan, Failure, Result<End, String>) 
             if world.broken().is_some() || world.is_closed() {
                 break;
             }
-            let step = draw::step(&mut dice, &world, plan.temper, left);
+            let step = draw::step(&mut dice, &world, &plan, left);
             steps.push(step);
             world.apply(step);
         }

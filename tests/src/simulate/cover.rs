@@ -19,35 +19,88 @@ pub struct Cover {
 #[derive(Clone, Copy, Debug)]
 pub struct Impossible {
     wires: &'static [Wire],
-    /// Whether only modern servers are meant.
-    modern: bool,
+    /// Whether only servers of one era are meant: modern ones, or legacy ones.
+    modern: Option<bool>,
     faults: &'static [Fault],
+    /// Whether it can be for some kinds of call.
+    but: fn(CallKind) -> bool,
     /// Why.
     pub reason: &'static str,
 }
 
+const PIPES: &[Wire] = &[Wire::Stdio, Wire::Stream];
+const HTTP: &[Wire] = &[Wire::Json, Wire::Events];
+
+fn none(_: CallKind) -> bool {
+    false
+}
+
 /// The one table of them.
-const IMPOSSIBLE: [Impossible; 2] = [
+const IMPOSSIBLE: [Impossible; 7] = [
     Impossible {
-        wires: &[Wire::Stdio, Wire::Stream],
-        modern: false,
-        faults: &[Fault::ClientError, Fault::ServerError, Fault::LostSession, Fault::Redirect],
+        wires: PIPES,
+        modern: None,
+        faults: &[
+            Fault::ClientError,
+            Fault::ServerError,
+            Fault::LostSession,
+            Fault::LostMidCall,
+            Fault::Redirect,
+            Fault::ErrorInRound,
+        ],
+        but: none,
         reason: "statuses, sessions and redirects are HTTP's",
     },
     Impossible {
-        wires: &[Wire::Json, Wire::Events],
-        modern: true,
-        faults: &[Fault::LostSession],
+        wires: PIPES,
+        modern: None,
+        faults: &[Fault::Cut],
+        but: none,
+        reason: "a pipe is one stream for all answers, and its end is that of the server: Reset, Exit",
+    },
+    Impossible {
+        wires: &[Wire::Json],
+        modern: None,
+        faults: &[Fault::Cut],
+        but: none,
+        reason: "an answer that is one JSON text says nowhere that it goes on: Truncate, Reset",
+    },
+    Impossible {
+        wires: HTTP,
+        modern: Some(true),
+        faults: &[Fault::LostSession, Fault::LostMidCall],
+        but: none,
         reason: "modern servers have no sessions",
+    },
+    Impossible {
+        wires: HTTP,
+        modern: Some(false),
+        faults: &[Fault::LostMidCall],
+        but: |kind| kind != CallKind::Connect,
+        reason: "the requests that begin a session are in none",
+    },
+    Impossible {
+        wires: HTTP,
+        modern: Some(false),
+        faults: &[Fault::ErrorInRound],
+        but: none,
+        reason: "legacy calls have one round",
+    },
+    Impossible {
+        wires: HTTP,
+        modern: Some(true),
+        faults: &[Fault::ErrorInRound],
+        but: CallKind::may_be_asked,
+        reason: "only tools/call, prompts/get and resources/read may ask for input",
     },
 ];
 
 /// Why a cell cannot be met, if it cannot.
 #[must_use]
-pub fn impossible(modern: bool, wire: Wire, fault: Fault) -> Option<&'static str> {
+pub fn impossible(modern: bool, wire: Wire, fault: Fault, kind: CallKind) -> Option<&'static str> {
     let fits = |row: &&Impossible| {
-        let era = modern || !row.modern;
-        era && row.wires.contains(&wire) && row.faults.contains(&fault)
+        let era = row.modern.is_none_or(|era| era == modern);
+        era && row.wires.contains(&wire) && row.faults.contains(&fault) && !(row.but)(kind)
     };
     IMPOSSIBLE.iter().find(fits).map(|row| row.reason)
 }
@@ -75,8 +128,7 @@ impl Cover {
     /// The cell that was met least of those that can be, and how often.
     #[must_use]
     pub fn least(&self) -> Option<(String, u64)> {
-        let cells =
-            cells().filter(|(modern, wire, fault, _)| impossible(*modern, *wire, *fault).is_none());
+        let cells = cells().filter(|cell| never(*cell).is_none());
         let least = cells.min_by_key(|cell| self.met(*cell))?;
         let (modern, wire, fault, kind) = least;
         Some((format!("{} {wire:?} {fault:?} {kind:?}", era(modern)), self.met(least)))
@@ -84,10 +136,12 @@ impl Cover {
 
     /// Cells that were met although nothing can meet them.
     pub fn wonders(&self) -> impl Iterator<Item = String> + '_ {
-        let wonder =
-            |(modern, wire, fault, _): &&Cell| impossible(*modern, *wire, *fault).is_some();
-        self.cells.keys().filter(wonder).map(|cell| format!("{cell:?}"))
+        self.cells.keys().filter(|cell| never(**cell).is_some()).map(|cell| format!("{cell:?}"))
     }
+}
+
+fn never((modern, wire, fault, kind): Cell) -> Option<&'static str> {
+    impossible(modern, wire, fault, kind)
 }
 
 /// The name of a kind, in eight letters.
@@ -111,18 +165,23 @@ fn cells() -> impl Iterator<Item = Cell> {
 
 impl fmt::Display for Cover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:7} {:7} {:12}", "era", "wire", "fault")?;
+        write!(f, "{:7} {:7} {:13}", "era", "wire", "fault")?;
         for kind in CallKind::ALL {
             write!(f, "{:>9}", short(kind))?;
         }
         for (modern, wire, fault) in rows() {
-            write!(f, "\n{:7} {:7} {:12}", era(modern), format!("{wire:?}"), format!("{fault:?}"))?;
-            if let Some(reason) = impossible(modern, wire, fault) {
-                write!(f, " never: {reason}")?;
-                continue;
+            write!(f, "\n{:7} {:7} {:13}", era(modern), format!("{wire:?}"), format!("{fault:?}"))?;
+            let why = |kind: &CallKind| impossible(modern, wire, fault, *kind);
+            let never: Vec<_> = CallKind::ALL.iter().filter_map(why).collect();
+            let all = never.len() == CallKind::ALL.len();
+            for kind in CallKind::ALL.iter().filter(|_| !all) {
+                match why(kind) {
+                    Some(_) => write!(f, "{:>9}", "-")?,
+                    None => write!(f, "{:>9}", self.met((modern, wire, fault, *kind)))?,
+                }
             }
-            for kind in CallKind::ALL {
-                write!(f, "{:>9}", self.met((modern, wire, fault, kind)))?;
+            if let Some(reason) = never.first() {
+                write!(f, "  never: {reason}")?;
             }
         }
         Ok(())

@@ -4,6 +4,8 @@ use mcp_proto::testing::{
     Answering, CallKind, Choice, Dice, Fault, Manner, Probed, Setup, Split, Step, Wire, World,
 };
 
+use super::cover::impossible;
+
 /// What kind of server there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Temper {
@@ -24,6 +26,8 @@ pub(super) struct Plan {
     pub(super) length: u64,
     /// Whether it is recorded, and replayed.
     pub(super) recorded: bool,
+    /// What it is after: this fault, met by this kind of call. So rare ones are met too.
+    pub(super) after: Option<(Fault, CallKind)>,
     /// It is played once more, with this split.
     pub(super) twin: Option<Split>,
 }
@@ -52,6 +56,10 @@ pub(super) fn plan(dice: &mut Dice) -> Plan {
         split: split(dice),
         doctored: 0,
     };
+    let after = after(dice, &setup);
+    // Once a server is known, a call that connects waits for nothing.
+    let connects = after.is_some_and(|(_, kind)| kind == CallKind::Connect);
+    let setup = Setup { ready: setup.ready && !connects, ..setup };
     let tempers = [(2, Temper::Honest), (2, Temper::Sloppy), (1, Temper::Hostile)];
     let recorded = dice.percent(12);
     let twin = dice
@@ -62,8 +70,23 @@ pub(super) fn plan(dice: &mut Dice) -> Plan {
         temper: dice.pick(&tempers).unwrap_or(Temper::Honest),
         length: 150 + dice.below(220),
         recorded,
+        after,
         twin,
     }
+}
+
+/// One of the cells that can be met.
+fn after(dice: &mut Dice, setup: &Setup) -> Option<(Fault, CallKind)> {
+    let cells = Fault::ALL.into_iter().flat_map(|fault| CallKind::ALL.map(|kind| (fault, kind)));
+    let cells = cells.filter(|(fault, kind)| {
+        let sessions = setup.sessions && !setup.modern;
+        let session = matches!(fault, Fault::LostSession | Fault::LostMidCall);
+        (sessions || !session) && impossible(setup.modern, setup.wire, *fault, *kind).is_none()
+    });
+    // Of the start of a server there is not much in a world.
+    let often = |kind| if kind == CallKind::Connect { 2 } else { 1 };
+    let cells: Vec<_> = cells.map(|cell| (often(cell.1), cell)).collect();
+    dice.pick(&cells)
 }
 
 fn split(dice: &mut Dice) -> Split {
@@ -99,7 +122,14 @@ enum Topic {
 }
 
 /// Draws the next step. `left` is how many are to come.
-pub(super) fn step(dice: &mut Dice, world: &World, temper: Temper, left: u64) -> Step {
+pub(super) fn step(dice: &mut Dice, world: &World, plan: &Plan, left: u64) -> Step {
+    if let Some(cell) = plan.after
+        && dice.percent(20)
+        && let Some(step) = towards(dice, world, cell, left)
+    {
+        return step;
+    }
+    let temper = plan.temper;
     let open = world.open_calls();
     let some = |there: usize, weight| if there > 0 { weight } else { 0 };
     let (faults, beside) = match temper {
@@ -130,6 +160,30 @@ pub(super) fn step(dice: &mut Dice, world: &World, temper: Temper, left: u64) ->
     ];
     let topic = dice.pick(&topics).unwrap_or(Topic::Begin);
     about(topic, dice, world, temper)
+}
+
+/// A step towards a cell: its fault, or a call that can meet it.
+fn towards(
+    dice: &mut Dice,
+    world: &World,
+    (fault, kind): (Fault, CallKind),
+    left: u64,
+) -> Option<Step> {
+    let how = dice.byte();
+    let setup = world.setup();
+    let starts = kind == CallKind::Connect || (setup.modern && kind == CallKind::SetLoggingLevel);
+    if let Some(to) = world.message_for(kind) {
+        // A byte stream has one life, and what ends it comes late, if it can.
+        let ends = matches!(fault, Fault::Exit | Fault::Reset) && setup.wire == Wire::Stream;
+        return (!ends || left < 60 || starts).then_some(Step::Fault { fault, to, how });
+    }
+    if world.has_open(kind) {
+        return None;
+    }
+    if starts && world.era().is_some() && how < 64 {
+        return Some(Step::Disconnect);
+    }
+    Some(Step::Begin { kind, progress: how & 1 == 0, timeout: None })
 }
 
 fn about(topic: Topic, dice: &mut Dice, world: &World, temper: Temper) -> Step {
@@ -229,6 +283,9 @@ fn fault(dice: &mut Dice, world: &World) -> Fault {
         let weight = match fault {
             Fault::ClientError | Fault::ServerError | Fault::Redirect => 4 * http,
             Fault::LostSession => 8 * http * u64::from(!setup.modern && setup.sessions),
+            Fault::LostMidCall => 4 * http * u64::from(!setup.modern && setup.sessions),
+            Fault::Cut => 6 * u64::from(setup.wire == Wire::Events),
+            Fault::ErrorInRound => 4 * http * u64::from(setup.modern),
             // What holds up everything is not to hold up all of the time.
             Fault::Hang | Fault::SlowReader => 2,
             Fault::Exit | Fault::Reset if setup.wire == Wire::Stream => 1,

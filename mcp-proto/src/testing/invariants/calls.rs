@@ -110,6 +110,12 @@ impl Invariants {
         let most = if of_call { most } else { most * rounds };
         let bounded = times <= most || !tool;
         self.check(bounded, Rule::Sends, || format!("{id}: {reason:?} for the {times}th time"));
+        // Only of a modern request does the end of its stream say that the server let go of it.
+        let legacy = self.era == Some(crate::Era::Legacy);
+        let broken = reason == ResendReason::BrokenModernStream;
+        self.check(!(broken && legacy), Rule::Sends, || {
+            format!("{id} goes on in the legacy era, and is sent again: {reason:?}")
+        });
         let harmless = !matches!(reason, ResendReason::Retry | ResendReason::NewSession);
         self.check(harmless || idempotent, Rule::Sends, || {
             format!("{id} may have run, and is sent again: {reason:?}")

@@ -6,8 +6,12 @@ use serde_json::Value;
 
 use super::messages::Whose;
 use super::{Invariants, Rule};
+use crate::config::RESUME_ATTEMPTS;
 use crate::wire::headers;
-use crate::{ExchangeId, HttpOutput, HttpRequest, HttpTransport, Method, Owner, Transport};
+use crate::{
+    CallId, ExchangeId, HttpOutput, HttpRequest, HttpTransport, Method, Owner, StatusCode,
+    Transport,
+};
 
 #[derive(Debug)]
 pub(super) struct Exchanges {
@@ -17,6 +21,8 @@ pub(super) struct Exchanges {
     last: u64,
     /// Those that have not ended, and whether the performer was told to end them.
     all: BTreeMap<ExchangeId, bool>,
+    /// Those that ask for the rest of an answer.
+    rests: BTreeMap<ExchangeId, CallId>,
 }
 
 impl Exchanges {
@@ -27,7 +33,7 @@ impl Exchanges {
         };
         let plain = matches!(transport, Transport::Http(http)
             if http.transports().contains(&HttpTransport::Plain));
-        Exchanges { origin, plain, last: 0, all: BTreeMap::new() }
+        Exchanges { origin, plain, last: 0, all: BTreeMap::new(), rests: BTreeMap::new() }
     }
 
     pub(super) fn open(&self) -> usize {
@@ -36,6 +42,7 @@ impl Exchanges {
 
     pub(super) fn gone(&mut self, id: ExchangeId) {
         self.all.remove(&id);
+        self.rests.remove(&id);
     }
 }
 
@@ -73,12 +80,41 @@ impl Invariants {
                 let whose = owner == Owner::Stream || (matches!(owner, Owner::Call(_)) && rest);
                 let streams = accepts && request.body.is_empty() && whose;
                 self.check(streams, Rule::Messages, || format!("{request:?} asks for no stream"));
+                if let Owner::Call(call) = owner {
+                    self.on_rest_of(id, call);
+                }
             }
             Method::Delete => {
                 let session = header(request, "mcp-session-id").is_some();
                 let ends = session && request.body.is_empty() && owner == Owner::Connection;
                 self.check(ends, Rule::Messages, || format!("{request:?} ends no session"));
             }
+        }
+    }
+
+    /// The rest of an answer is asked for: of a call that is open, and not again and again while
+    /// nothing comes.
+    fn on_rest_of(&mut self, id: ExchangeId, call: CallId) {
+        self.exchanges.rests.insert(id, call);
+        let Some(open) = self.calls.get_mut(&call) else {
+            let what = format!("the rest of the answer to {call} is asked for, which is over");
+            return self.report(Rule::EndsOnce, what);
+        };
+        open.rests += 1;
+        let rests = open.rests;
+        self.check(rests <= RESUME_ATTEMPTS, Rule::Bounds, || {
+            format!("the rest of the answer to {call} is asked for {rests} times in vain")
+        });
+    }
+
+    /// The head of an answer comes. A redirect is followed by the same request.
+    pub(super) fn on_head(&mut self, id: ExchangeId, status: StatusCode) {
+        let call = self.exchanges.rests.get(&id);
+        let Some(open) = call.and_then(|call| self.calls.get_mut(call)) else { return };
+        match status.0 {
+            200..=299 => open.rests = 0,
+            300..=399 => open.rests = open.rests.saturating_sub(1),
+            _ => {}
         }
     }
 

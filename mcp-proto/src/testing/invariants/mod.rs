@@ -143,6 +143,8 @@ pub struct Invariants {
     exchanges: Exchanges,
     messages: Messages,
     notifications: Notifications,
+    /// The era of the server, once it is decided.
+    era: Option<crate::Era>,
     closed: bool,
     /// The connection said that an output is queued.
     announced: bool,
@@ -165,6 +167,8 @@ struct Open {
     lists: usize,
     /// Its latest request was one of those.
     aside: bool,
+    /// How often in a row the rest of its answer was asked for, and did not begin to come.
+    rests: u32,
     /// Something was put into its request that tells its messages from others'.
     marked: bool,
 }
@@ -198,6 +202,7 @@ impl Invariants {
             exchanges: Exchanges::new(transport),
             messages: Messages::default(),
             notifications: Notifications::default(),
+            era: None,
             closed: false,
             announced: false,
             last: Last::Other,
@@ -241,6 +246,7 @@ impl Invariants {
             Input::Stdio(id, StdioInput::Exited(_) | StdioInput::SpawnFailed(_)) => {
                 self.processes.gone(*id, matches!(input, Input::Stdio(_, StdioInput::Exited(_))));
             }
+            Input::Http(id, HttpInput::Head { status, .. }) => self.on_head(*id, *status),
             Input::Http(id, HttpInput::End | HttpInput::Failed(_)) => self.exchanges.gone(*id),
             _ => {}
         }
@@ -284,6 +290,7 @@ impl Invariants {
                 self.closed = true;
             }
             Output::Event(Event::NotificationsLost { lost }) => self.notifications.told(*lost),
+            Output::Event(Event::EraDecided { era, .. }) => self.era = Some(*era),
             Output::Connection(_) | Output::Event(_) => {}
         }
     }
@@ -315,6 +322,13 @@ impl Invariants {
     /// The calls without an end.
     pub fn open_calls(&self) -> impl ExactSizeIterator<Item = CallId> + '_ {
         self.calls.keys().copied()
+    }
+
+    /// A question of this call without an answer.
+    #[must_use]
+    pub fn question_of(&self, call: CallId) -> Option<QuestionId> {
+        let of = self.questions.iter().find(|(_, owner)| **owner == Owner::Call(call));
+        of.map(|(id, _)| *id)
     }
 
     /// The questions without an answer.

@@ -3,13 +3,14 @@
 mod odd;
 mod words;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::{ExchangeId, ProcessId};
 
-pub(super) use odd::{error, garbage, input, notification, odd, request};
+pub(super) use odd::{error, garbage, input, notification, odd, of_the_other_era, request};
 pub(super) use words::{Words, good, page, progress};
 
 /// How a message came to the server.
@@ -72,6 +73,9 @@ impl Message {
     }
 }
 
+/// How the ids of events begin after which an answer is cut off.
+pub(super) const CUT: &str = "cut-";
+
 /// What the server has and knows.
 #[derive(Debug)]
 pub(super) struct Peer {
@@ -79,6 +83,9 @@ pub(super) struct Peer {
     pub(super) messages: Vec<Message>,
     /// Answers that come later.
     pub(super) later: Vec<(Duration, Message)>,
+    /// Answers whose streams were cut off, under the number in the id of the event that they ended
+    /// with.
+    pub(super) cut: BTreeMap<u64, Message>,
     /// How many sessions it has opened. It knows the last of them, unless it has forgotten.
     pub(super) sessions: u64,
     pub(super) forgotten: bool,
@@ -97,6 +104,7 @@ impl Peer {
         Peer {
             messages: Vec::new(),
             later: Vec::new(),
+            cut: BTreeMap::new(),
             sessions: 0,
             forgotten: false,
             hung: None,
@@ -114,6 +122,14 @@ impl Peer {
     pub(super) fn take(&mut self, to: u8) -> Option<Message> {
         let at = self.find(to)?;
         Some(self.messages.remove(at))
+    }
+
+    /// The message whose answer goes on after the event with this id, which comes from this exchange
+    /// now.
+    pub(super) fn rest(&self, event: &str, via: Via, session: Option<&str>) -> Option<Message> {
+        let number = event.strip_prefix(CUT)?.parse().ok()?;
+        let session = session.map(String::from);
+        self.cut.get(&number).map(|cut| Message { via, session, ..cut.clone() })
     }
 
     /// The answers whose time has come.

@@ -110,6 +110,27 @@ pub(in crate::testing) fn input(id: &str, what: u8) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
+/// What a server of the other era would say to a request with this id.
+pub(in crate::testing) fn of_the_other_era(modern: bool, id: &str, how: u8) -> String {
+    const LEGACY: [&str; 5] = [
+        r#""error":{"code":-32000,"message":"Bad Request: Server not initialized"}"#,
+        r#""error":{"code":-32601,"message":"Method not found"}"#,
+        r#""error":{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2025-06-18"],"requested":"2026-07-28"}}"#,
+        r#""result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"peer","version":"1"}}"#,
+        r#""result":{"content":[]}"#,
+    ];
+    const MODERN: [&str; 5] = [
+        r#""error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}"#,
+        r#""error":{"code":-32020,"message":"Header mismatch: Mcp-Method"}"#,
+        r#""error":{"code":-32021,"message":"no","data":{"requiredCapabilities":{"elicitation":{}}}}"#,
+        r#""result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}"#,
+        r#""result":{"resultType":"input_required","inputRequests":{},"requestState":"s"}"#,
+    ];
+    let all = if modern { LEGACY } else { MODERN };
+    let says = all.get(usize::from(how) % all.len()).copied().unwrap_or_default();
+    format!(r#"{{"jsonrpc":"2.0","id":{id},{says}}}"#)
+}
+
 /// Lines that no protocol knows.
 pub(in crate::testing) fn garbage(how: u8) -> &'static [u8] {
     const ALL: [&[u8]; 16] = [

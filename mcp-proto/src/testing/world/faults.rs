@@ -27,14 +27,14 @@ impl World {
         }
     }
 
-    fn met_by(&mut self, fault: Fault, kinds: &[CallKind]) {
+    pub(super) fn met_by(&mut self, fault: Fault, kinds: &[CallKind]) {
         for kind in kinds {
             *self.met.entry((fault, *kind)).or_default() += 1;
         }
     }
 
     /// Whose calls a message is for: one, or all that wait for the start.
-    fn concerned(&self, message: &Message) -> Vec<CallKind> {
+    pub(super) fn concerned(&self, message: &Message) -> Vec<CallKind> {
         let of = message.call.map(|call| self.calls.get(&CallId::new(call)).copied());
         match of {
             Some(kind) => kind.into_iter().collect(),
@@ -154,6 +154,12 @@ impl World {
                 }
                 true
             }
+            (Fault::AskedInCancel, _) => return self.asked_in_cancel(how, &message),
+            (Fault::WrongEra, _) => self.speaks_wrongly(how, &message),
+            (Fault::Cut | Fault::LostMidCall, Via::Exchange(id)) => {
+                self.cut_off(fault, how, id, &message)
+            }
+            (Fault::ErrorInRound, Via::Exchange(_)) => self.error_in_round(how, &message),
             (fault, Via::Exchange(id)) => self.of_the_exchange(fault, how, id, &message),
             (_, Via::Process(_)) => false,
         };
@@ -163,7 +169,7 @@ impl World {
     }
 
     /// The text of the answer that would be right.
-    fn well(&self, message: &Message) -> Option<String> {
+    pub(super) fn well(&self, message: &Message) -> Option<String> {
         let id = message.id.as_deref()?;
         match peer::good(&self.setup, self.peer.healed, message) {
             Words::Nothing | Words::Death => None,
@@ -324,6 +330,6 @@ impl World {
 }
 
 /// Cuts somewhere, by a number from 0 to 255.
-fn halves(bytes: &[u8], how: u8) -> (&[u8], &[u8]) {
+pub(super) fn halves(bytes: &[u8], how: u8) -> (&[u8], &[u8]) {
     bytes.split_at(bytes.len() * usize::from(how) / 256)
 }

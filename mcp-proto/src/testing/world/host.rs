@@ -14,8 +14,8 @@ use crate::op::{
 };
 use crate::testing::{Answering, CALL_KEY, CallKind, Rule};
 use crate::{
-    Answer, ApiMisuse, CallId, CallOptions, ErasedCall, Error, ErrorKind, Hearing, Input, Reply,
-    Setting,
+    Answer, ApiMisuse, CallId, CallOptions, ErasedCall, Error, ErrorKind, Hearing, Input,
+    QuestionId, Reply, Setting,
 };
 
 impl World {
@@ -53,6 +53,11 @@ impl World {
             let nobodys = crate::QuestionId::new(1_000_000);
             return self.hand(Input::Answer(nobodys, Answer::Failed));
         };
+        self.answer_one(id, which, how);
+    }
+
+    /// Answers this question.
+    pub(super) fn answer_one(&mut self, id: QuestionId, which: u8, how: Answering) {
         let answer = match (how, self.performer.asked(id)) {
             (Answering::Failed, _) => Answer::Failed,
             (Answering::Fitting, Asked::Meta) | (Answering::Other, Asked::Elicitation) => {

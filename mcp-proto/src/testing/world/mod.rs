@@ -1,5 +1,6 @@
 //! A whole world: a connection, its host, its performer, a server, and time.
 
+mod breaks;
 mod faults;
 mod fine;
 #[cfg(test)]
@@ -58,6 +59,8 @@ pub struct World {
     inputs: u64,
     trace: Option<Vec<String>>,
     met: BTreeMap<(Fault, CallKind), u32>,
+    /// Where the answers of calls go on: after the event with this number, in this session.
+    places: BTreeMap<CallId, breaks::Place>,
 }
 
 /// How it went.
@@ -110,6 +113,7 @@ impl World {
             inputs: 0,
             trace: None,
             met: BTreeMap::new(),
+            places: BTreeMap::new(),
         };
         if setup.ready {
             world.come_up();
@@ -140,6 +144,20 @@ impl World {
     #[must_use]
     pub fn open_calls(&self) -> usize {
         self.calls.len()
+    }
+
+    /// Whether a call of this kind is open.
+    #[must_use]
+    pub fn has_open(&self, kind: CallKind) -> bool {
+        self.calls.values().any(|open| *open == kind)
+    }
+
+    /// The first message without an answer that an open call of this kind waits for, by the number
+    /// that steps name it with.
+    #[must_use]
+    pub fn message_for(&self, kind: CallKind) -> Option<u8> {
+        let at = self.peer.messages.iter().position(|it| self.concerned(it).contains(&kind))?;
+        u8::try_from(at).ok()
     }
 
     /// How many questions are open.

@@ -7,8 +7,8 @@ use crate::testing::Split;
 use crate::testing::peer::{Message, Via};
 use crate::{
     ExchangeId, ExitStatus, HttpFailure, HttpFailureKind, HttpInput, HttpOutput, HttpRequest,
-    Input, IoFailure, Method, Output, ProcessId, Question, QuestionId, Sent, Source, StdioInput,
-    StdioOutput,
+    Input, IoFailure, Method, Output, Owner, ProcessId, Question, QuestionId, Sent, Source,
+    StdioInput, StdioOutput,
 };
 
 /// How much is read from a pipe at once.
@@ -57,7 +57,7 @@ pub(super) struct Exchange {
     /// What it carries, until it is sent.
     message: Option<Message>,
     /// What the server said and nobody has read, since the connection does not want it now.
-    said: Vec<u8>,
+    pub(super) said: Vec<u8>,
     /// What the performer was told to do with it.
     told: Option<HttpOutput>,
 }
@@ -104,7 +104,9 @@ impl World {
     pub(super) fn take(&mut self, output: Output) {
         match output {
             Output::Stdio(id, what) => self.take_stdio(id, what),
-            Output::Http(id, _, HttpOutput::Send(request)) => self.take_request(id, &request),
+            Output::Http(id, owner, HttpOutput::Send(request)) => {
+                self.take_request(id, owner, &request);
+            }
             Output::Http(id, _, what) => {
                 if let Some(exchange) = self.performer.exchanges.get_mut(&id) {
                     exchange.told = Some(what);
@@ -154,16 +156,23 @@ impl World {
         self.setup.version % 10 == 7 && !self.peer.healed && calls_tool(request)
     }
 
-    fn take_request(&mut self, id: ExchangeId, request: &HttpRequest) {
-        let session = request.headers.iter().find(|(name, _)| name == "mcp-session-id");
-        let session = session.map(|(_, value)| &**value);
+    fn take_request(&mut self, id: ExchangeId, owner: Owner, request: &HttpRequest) {
+        let session = header(request, "mcp-session-id");
+        let last = header(request, "last-event-id");
         let via = Via::Exchange(id);
+        let rest = last.and_then(|last| self.peer.rest(last, via, session));
+        if let Owner::Call(call) = owner
+            && request.method == Method::Get
+        {
+            self.check_rest(call, last.unwrap_or_default(), session);
+        }
         let message = match request.method {
             Method::Post => Message::read(via, &request.body, session).map(|message| Message {
                 lacks_header: self.setup.wants_headers()
                     && (lacks_header(request) || self.refuses_any_header(request)),
                 ..message
             }),
+            Method::Get if rest.is_some() => rest,
             method => {
                 let body = format!(r#"{{"method":"{}"}}"#, method.as_str());
                 Message::read(via, body.as_bytes(), session)

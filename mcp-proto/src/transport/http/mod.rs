@@ -27,7 +27,9 @@ use self::session::Sessions;
 use self::sse::OldStream;
 use self::stream::Stream;
 use super::{Failure, Happening, Outgoing};
-use crate::config::{ENDPOINT_WAIT, HttpConfig, HttpTransport, PLAIN_ENDPOINT, STREAM_IDLE};
+use crate::config::{
+    ConnectionConfig, ENDPOINT_WAIT, HttpConfig, HttpTransport, PLAIN_ENDPOINT, STREAM_IDLE,
+};
 use crate::interface::{HttpFailure, HttpFailureKind, HttpOutput, Method, Owner, Sent};
 use crate::{CallId, Era, ExchangeId, ProtocolVersion};
 
@@ -63,16 +65,23 @@ pub(crate) struct Http {
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     message: usize,
+    /// The bug that is planted; 0 for none.
+    #[cfg(feature = "doctored")]
+    doctored: u8,
 }
 
 impl Http {
-    pub(crate) fn new(config: HttpConfig, address: Url, max_message: usize) -> Self {
+    pub(crate) fn new(config: HttpConfig, address: Url, all: &ConnectionConfig) -> Self {
         let transports = config.transports();
         Http {
             transport: transports.first().copied().unwrap_or(HttpTransport::Streamable),
             config,
             address,
-            limits: Limits { message: max_message },
+            limits: Limits {
+                message: all.max_message_bytes,
+                #[cfg(feature = "doctored")]
+                doctored: all.doctored,
+            },
             next: 0,
             exchanges: BTreeMap::new(),
             resuming: BTreeMap::new(),
@@ -82,6 +91,18 @@ impl Http {
             agreed: None,
             open: false,
         }
+    }
+
+    /// Whether this bug is planted.
+    #[cfg(feature = "doctored")]
+    fn doctored(&self, bug: u8) -> bool {
+        self.limits.doctored == bug
+    }
+
+    #[cfg(not(feature = "doctored"))]
+    #[allow(clippy::unused_self)]
+    const fn doctored(&self, _bug: u8) -> bool {
+        false
     }
 
     pub(crate) fn at_rest(&self) -> bool {

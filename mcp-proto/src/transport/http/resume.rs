@@ -42,9 +42,9 @@ impl Http {
         failure: Failure,
     ) -> Result<Happening, Failure> {
         let legacy = self.agreed.is_some_and(|(era, _)| era == Era::Legacy);
-        let current = it.session == self.sessions.number();
+        let current = it.session == self.sessions.number() || self.doctored(25);
         let ended = matches!(failure, Failure::Ended | Failure::StreamBroken);
-        it.rest.failed = if ended { 0 } else { it.rest.failed + 1 };
+        it.rest.failed = if ended || self.doctored(23) { 0 } else { it.rest.failed + 1 };
         let tries = resumes && failure.is_transient() && it.rest.failed < RESUME_ATTEMPTS;
         let goes_on = legacy && current && self.open && it.rest.place.is_known();
         if let Owner::Call(call) = owner
@@ -63,7 +63,7 @@ impl Http {
         let Some(Resuming { request, session, rest }) = self.resuming.remove(&call) else {
             return Vec::new();
         };
-        if session != self.sessions.number() {
+        if session != self.sessions.number() && !self.doctored(25) {
             let gone = Failure::NotResumed(Box::new(Failure::SessionGone));
             return vec![Happening::Failed(request, gone)];
         }
