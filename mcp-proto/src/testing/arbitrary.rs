@@ -72,6 +72,7 @@ impl<'a> Arbitrary<'a> for Setup {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
         Ok(Setup {
             wire: *u.choose(&Wire::ALL)?,
+            open: u.arbitrary()?,
             modern: u.arbitrary()?,
             choice: *u.choose(&[Choice::Auto, Choice::Fitting, Choice::Other])?,
             version: u.arbitrary()?,

@@ -4,18 +4,27 @@ use alloc::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    Command, ConnectionConfig, EraChoice, Hearing, HttpConfig, ProtocolVersion, Transport,
+    Command, ConnectionConfig, EraChoice, Hearing, HttpConfig, HttpTransport, ProtocolVersion,
+    Transport,
 };
 
-/// The address of the server over HTTP.
+/// The address of the server over Streamable HTTP.
 pub const URL: &str = "http://server.test/mcp";
+/// The address of the server over HTTP+SSE.
+const SSE_URL: &str = "http://server.test/sse";
+/// The address of the server over plain HTTP.
+const PLAIN_URL: &str = "http://server.test/plain";
+/// An address that leaves open what is spoken there.
+const OPEN_URL: &str = "http://server.test/";
 
 /// Everything about a [`World`](super::World) that is decided before its first step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     /// How the server is reached.
     pub wire: Wire,
-    /// Whether the server is a modern one.
+    /// Whether the address leaves open which transport the server speaks over HTTP.
+    pub open: bool,
+    /// Whether the server is a modern one. Over HTTP+SSE there are none.
     pub modern: bool,
     /// Which era the client speaks.
     pub choice: Choice,
@@ -55,16 +64,26 @@ pub enum Wire {
     Json,
     /// Streamable HTTP, each answer an event stream.
     Events,
+    /// HTTP+SSE, the deprecated transport: one event stream for all answers.
+    Sse,
+    /// Plain HTTP, each answer one JSON text.
+    Plain,
 }
 
 impl Wire {
     /// All of them.
-    pub const ALL: [Wire; 4] = [Wire::Stdio, Wire::Stream, Wire::Json, Wire::Events];
+    pub const ALL: [Wire; 6] =
+        [Wire::Stdio, Wire::Stream, Wire::Json, Wire::Events, Wire::Sse, Wire::Plain];
 
     /// Whether it is HTTP.
     #[must_use]
     pub fn is_http(self) -> bool {
-        matches!(self, Wire::Json | Wire::Events)
+        !matches!(self, Wire::Stdio | Wire::Stream)
+    }
+
+    /// Whether answers come as events.
+    pub(super) fn has_events(self) -> bool {
+        matches!(self, Wire::Events | Wire::Sse)
     }
 }
 
@@ -140,6 +159,25 @@ impl Setup {
         }
     }
 
+    /// Whether the server has sessions. The stream of HTTP+SSE is one.
+    #[must_use]
+    pub fn has_sessions(&self) -> bool {
+        !self.modern && (self.sessions || self.wire == Wire::Sse)
+    }
+
+    /// The same without what cannot be.
+    pub(super) fn possible(self) -> Self {
+        let sse = self.wire == Wire::Sse;
+        // A client of modern servers only has nothing to say to this one.
+        let choice = if sse && self.choice == Choice::Other { Choice::Auto } else { self.choice };
+        Setup {
+            modern: self.modern && !sse,
+            open: self.open && self.wire.is_http(),
+            choice,
+            ..self
+        }
+    }
+
     /// Whether a modern server over HTTP refuses calls of tools without their headers.
     #[must_use]
     pub fn wants_headers(&self) -> bool {
@@ -152,9 +190,16 @@ impl Setup {
         match self.wire {
             Wire::Stdio => Transport::Stdio(Command::new("server")),
             Wire::Stream => Transport::Stream,
-            Wire::Json | Wire::Events => {
-                Transport::Http(HttpConfig::new(URL).header("x-api-key", "configured-secret"))
-            }
+            _ => Transport::Http(self.http().header("x-api-key", "configured-secret")),
+        }
+    }
+
+    fn http(&self) -> HttpConfig {
+        match self.wire {
+            _ if self.open => HttpConfig::new(OPEN_URL),
+            Wire::Sse => HttpConfig::new(SSE_URL),
+            Wire::Plain => HttpConfig::new(PLAIN_URL).over(HttpTransport::Plain),
+            _ => HttpConfig::new(URL),
         }
     }
 

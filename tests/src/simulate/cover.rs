@@ -29,14 +29,22 @@ pub struct Impossible {
 }
 
 const PIPES: &[Wire] = &[Wire::Stdio, Wire::Stream];
-const HTTP: &[Wire] = &[Wire::Json, Wire::Events];
+const HTTP: &[Wire] = &[Wire::Json, Wire::Events, Wire::Sse, Wire::Plain];
+const ONE_TEXT: &[Wire] = &[Wire::Json, Wire::Plain];
 
 fn none(_: CallKind) -> bool {
     false
 }
 
 /// The one table of them.
-const IMPOSSIBLE: [Impossible; 7] = [
+const IMPOSSIBLE: [Impossible; 8] = [
+    Impossible {
+        wires: &[Wire::Sse],
+        modern: Some(true),
+        faults: &Fault::ALL,
+        but: none,
+        reason: "no modern revision has HTTP+SSE",
+    },
     Impossible {
         wires: PIPES,
         modern: None,
@@ -59,7 +67,7 @@ const IMPOSSIBLE: [Impossible; 7] = [
         reason: "a pipe is one stream for all answers, and its end is that of the server: Reset, Exit",
     },
     Impossible {
-        wires: &[Wire::Json],
+        wires: ONE_TEXT,
         modern: None,
         faults: &[Fault::Cut],
         but: none,
@@ -73,7 +81,7 @@ const IMPOSSIBLE: [Impossible; 7] = [
         reason: "modern servers have no sessions",
     },
     Impossible {
-        wires: HTTP,
+        wires: &[Wire::Json, Wire::Events, Wire::Plain],
         modern: Some(false),
         faults: &[Fault::LostMidCall],
         but: |kind| kind != CallKind::Connect,

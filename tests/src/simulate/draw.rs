@@ -35,13 +35,19 @@ pub(super) struct Plan {
 /// Draws a plan.
 pub(super) fn plan(dice: &mut Dice) -> Plan {
     let modern = dice.percent(50);
-    // A byte stream has one life, so that each world of it meets less.
-    let often = |wire| (if wire == Wire::Stream { 2 } else { 1 }, wire);
+    // A byte stream has one life, so that each world of it meets less. HTTP+SSE has one era.
+    let often = |wire| match wire {
+        Wire::Stream => (4, wire),
+        Wire::Sse => (1, wire),
+        _ => (2, wire),
+    };
     let wire = dice.pick(&Wire::ALL.map(often)).unwrap_or_default();
+    let modern = modern && wire != Wire::Sse;
     let choices = [(12, Choice::Auto), (2, Choice::Fitting), (1, Choice::Other)];
     let probed = [(6, Probed::Refuses), (1, Probed::Silent), (1, Probed::Dies)];
     let setup = Setup {
         wire,
+        open: wire.is_http() && dice.percent(30),
         modern,
         choice: dice.pick(&choices).unwrap_or_default(),
         version: dice.byte(),
@@ -79,7 +85,7 @@ pub(super) fn plan(dice: &mut Dice) -> Plan {
 fn after(dice: &mut Dice, setup: &Setup) -> Option<(Fault, CallKind)> {
     let cells = Fault::ALL.into_iter().flat_map(|fault| CallKind::ALL.map(|kind| (fault, kind)));
     let cells = cells.filter(|(fault, kind)| {
-        let sessions = setup.sessions && !setup.modern;
+        let sessions = setup.has_sessions();
         let session = matches!(fault, Fault::LostSession | Fault::LostMidCall);
         (sessions || !session) && impossible(setup.modern, setup.wire, *fault, *kind).is_none()
     });
@@ -282,8 +288,9 @@ fn fault(dice: &mut Dice, world: &World) -> Fault {
     let faults = Fault::ALL.map(|fault| {
         let weight = match fault {
             Fault::ClientError | Fault::ServerError | Fault::Redirect => 4 * http,
-            Fault::LostSession => 8 * http * u64::from(!setup.modern && setup.sessions),
-            Fault::LostMidCall => 4 * http * u64::from(!setup.modern && setup.sessions),
+            Fault::LostSession => 8 * http * u64::from(setup.has_sessions()),
+            Fault::LostMidCall => 4 * http * u64::from(setup.has_sessions()),
+            Fault::Cut if setup.wire == Wire::Sse => 2,
             Fault::Cut => 6 * u64::from(setup.wire == Wire::Events),
             Fault::ErrorInRound => 4 * http * u64::from(setup.modern),
             // What holds up everything is not to hold up all of the time.

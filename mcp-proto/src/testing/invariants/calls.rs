@@ -137,6 +137,8 @@ impl Invariants {
             });
         }
         open.sends += 1;
+        // The answer to another request has a rest of its own.
+        open.rests = 0;
         let (tool, sends, resends) = (open.tool, open.sends, open.resends.len());
         self.check(!tool || sends <= 1 + resends, Rule::Sends, || {
             format!("{method} of {id} is sent {sends} times after {resends} re-sends")

@@ -40,6 +40,8 @@ pub struct Message {
     pub page: Option<usize>,
     /// The session that it names.
     pub session: Option<String>,
+    /// Whether nothing is served where it went.
+    pub(super) misplaced: bool,
     /// Whether it lacks the header of a parameter that the server wants there.
     pub(super) lacks_header: bool,
     /// How often progress was told.
@@ -67,6 +69,7 @@ impl Message {
                 Some(cursor) => cursor.strip_prefix('p').and_then(|page| page.parse().ok()),
             },
             session: session.map(String::from),
+            misplaced: false,
             lacks_header: false,
             told: 0,
         })
@@ -89,6 +92,8 @@ pub(super) struct Peer {
     /// How many sessions it has opened. It knows the last of them, unless it has forgotten.
     pub(super) sessions: u64,
     pub(super) forgotten: bool,
+    /// Over HTTP+SSE: the exchange that brings what it says, in the last of its sessions.
+    pub(super) stream: Option<ExchangeId>,
     /// Until when it does nothing.
     pub(super) hung: Option<Duration>,
     /// Until when it does not read.
@@ -107,6 +112,7 @@ impl Peer {
             cut: BTreeMap::new(),
             sessions: 0,
             forgotten: false,
+            stream: None,
             hung: None,
             blind: None,
             down: None,
@@ -164,6 +170,7 @@ impl Peer {
 
     /// Nothing is left of what was sent to one that is gone.
     pub(super) fn forget(&mut self, via: Via) {
+        self.stream = self.stream.filter(|id| Via::Exchange(*id) != via);
         self.messages.retain(|message| message.via != via);
         self.later.retain(|(_, message)| message.via != via);
     }

@@ -23,6 +23,9 @@ impl World {
     pub(super) fn cut_off(&mut self, fault: Fault, how: u8, id: ExchangeId, to: &Message) -> bool {
         let events = self.setup.wire == Wire::Events;
         let lost = fault == Fault::LostMidCall;
+        if to.id.is_some() && self.setup.wire == Wire::Sse {
+            return self.cut_events(fault, how, to);
+        }
         if to.id.is_none() || (lost && to.session.is_none()) || !(events || lost) {
             return false;
         }
@@ -132,7 +135,7 @@ impl World {
     /// more.
     fn ask_on(&mut self, to: &Message, text: &str) {
         self.say_to(to, text);
-        if self.setup.modern && self.setup.wire != Wire::Json {
+        if self.setup.modern && !matches!(self.setup.wire, Wire::Json | Wire::Plain) {
             self.peer.messages.retain(|it| it != to);
         }
     }

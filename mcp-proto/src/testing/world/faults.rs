@@ -42,6 +42,7 @@ impl World {
                 "server/discover" | "initialize" | "notifications/initialized" => {
                     self.calls.values().copied().collect()
                 }
+                "GET" if self.opens_events(message) => self.calls.values().copied().collect(),
                 _ => Vec::new(),
             },
         }
@@ -133,6 +134,9 @@ impl World {
         let Some(at) = self.peer.find(to).filter(|_| !self.is_hung()) else { return };
         let Some(message) = self.peer.messages.get(at).cloned() else { return };
         let kinds = self.concerned(&message);
+        if message.misplaced && !of_any_address(fault) {
+            return;
+        }
         let met = match (fault, message.via) {
             (Fault::Drop, _) => {
                 self.peer.messages.remove(at);
@@ -144,13 +148,19 @@ impl World {
                 self.peer.later.push((self.clock.now().mono + after, message));
                 true
             }
+            (Fault::Split | Fault::Duplicate | Fault::Truncate, Via::Exchange(id))
+                if self.opens_events(&message) =>
+            {
+                self.spoilt_endpoint(fault, how, id);
+                true
+            }
             (Fault::Split | Fault::Duplicate | Fault::Truncate, via) => {
                 let Some(text) = self.well(&message) else { return };
                 self.peer.messages.remove(at);
                 self.opens(&message);
                 match via {
                     Via::Process(_) => self.spoilt_line(fault, how, &text),
-                    Via::Exchange(id) => self.spoilt_body(fault, how, id, &message, &text),
+                    Via::Exchange(_) => self.spoilt_body(fault, how, &message, &text),
                 }
                 true
             }
@@ -194,8 +204,9 @@ impl World {
         }
     }
 
-    fn spoilt_body(&mut self, fault: Fault, how: u8, id: ExchangeId, to: &Message, text: &str) {
-        let events = self.setup.wire == Wire::Events;
+    fn spoilt_body(&mut self, fault: Fault, how: u8, to: &Message, text: &str) {
+        let Some(Via::Exchange(id)) = self.taken(to).map(|taken| taken.via) else { return };
+        let events = self.setup.wire.has_events();
         let headers = self.welcome(to, if events { EVENTS } else { JSON });
         self.head(id, 200, &headers);
         let text = if events { event(text) } else { String::from(text) };
@@ -216,7 +227,9 @@ impl World {
                 self.body(id, tail);
             }
         }
-        if !events || fault == Fault::Truncate || how & 8 == 0 {
+        // The one stream of HTTP+SSE rarely ends with an answer.
+        let ends = how & if self.setup.wire == Wire::Sse { 56 } else { 8 } == 0;
+        if !events || fault == Fault::Truncate || ends {
             self.end_exchange(id);
         }
     }
@@ -228,9 +241,17 @@ impl World {
         let begun = self.performer.exchanges.get(&id).is_none_or(|exchange| exchange.head);
         let at = usize::from(how);
         match fault {
-            Fault::Reset => self.reset(id, how, to),
-            Fault::Garbage => self.garbage(id, how),
-            Fault::Flood => self.flood_of(id, how),
+            Fault::Reset | Fault::Garbage | Fault::Flood => {
+                // What comes with the answer comes on the stream, where there is one.
+                let there = self.setup.wire == Wire::Sse && to.id.is_some() && how & 16 == 0;
+                let taken = if there { self.taken(to).map(|taken| taken.via) } else { None };
+                let id = if let Some(Via::Exchange(stream)) = taken { stream } else { id };
+                match fault {
+                    Fault::Reset => self.reset(id, how, to),
+                    Fault::Garbage => self.garbage(id, how),
+                    _ => self.flood_of(id, how),
+                }
+            }
             _ if begun => return false,
             Fault::ClientError => {
                 let status = CLIENT.get(at % CLIENT.len()).copied().unwrap_or(400);
@@ -246,7 +267,7 @@ impl World {
                 self.peer.forgotten = true;
                 self.whole(id, 404, "application/json", &self.refusal(how & 1, to));
             }
-            Fault::Redirect => self.redirect(id, how),
+            Fault::Redirect => self.redirect(id, how, to),
             _ => return false,
         }
         true
@@ -276,7 +297,7 @@ impl World {
             _ => (Closed, Sent::Some),
         };
         if how % 2 == 1 && sent == Sent::All {
-            let events = self.setup.wire == Wire::Events;
+            let events = self.setup.wire.has_events();
             let headers = self.welcome(to, if events { EVENTS } else { JSON });
             self.head(id, 200, &headers);
             let text = whole.unwrap_or_default();
@@ -289,7 +310,7 @@ impl World {
 
     fn garbage(&mut self, id: ExchangeId, how: u8) {
         let bytes = peer::garbage(how);
-        if self.setup.wire == Wire::Events && how & 1 == 0 {
+        if self.setup.wire.has_events() && how & 1 == 0 {
             self.head(id, 200, &[(EVENTS.0, String::from(EVENTS.1))]);
             let event = [b"data: ", bytes, b"\n\nid: \x00\nretry: x\n: \nevent: other\ndata\n\n"];
             self.body(id, &event.concat());
@@ -307,7 +328,7 @@ impl World {
     }
 
     fn flood_of(&mut self, id: ExchangeId, how: u8) {
-        if self.setup.wire == Wire::Events {
+        if self.setup.wire.has_events() {
             self.head(id, 200, &[(EVENTS.0, String::from(EVENTS.1))]);
             let all: String = (0..FLOOD).map(|n| event(&self.flood(how, n))).collect();
             return self.body(id, all.as_bytes());
@@ -316,17 +337,23 @@ impl World {
         self.whole(id, 200, JSON.1, format!(r#"{{"x":"{body}"}}"#).as_bytes());
     }
 
-    fn redirect(&mut self, id: ExchangeId, how: u8) {
+    fn redirect(&mut self, id: ExchangeId, how: u8, to: &Message) {
         let status = [307, 308, 307, 301, 302, 303][usize::from(how % 6)];
         let to = match how % 7 {
-            0..=3 => "/mcp/elsewhere",
-            4 => "http://other.test/mcp",
-            5 => "http://server.test/again#fragment",
-            _ => "",
+            4 => String::from("http://other.test/mcp"),
+            5 if !to.misplaced => String::from("http://server.test/again#fragment"),
+            0..=3 | 5 => self.elsewhere(to),
+            _ => String::new(),
         };
-        self.head(id, status, &[("location", String::from(to))]);
+        self.head(id, status, &[("location", to)]);
         self.end_exchange(id);
     }
+}
+
+/// Whether something can go wrong where nothing is served.
+fn of_any_address(fault: Fault) -> bool {
+    use Fault::{ClientError, Delay, Drop, Flood, Garbage, Redirect, Reset, ServerError};
+    matches!(fault, ClientError | Delay | Drop | Flood | Garbage | Redirect | Reset | ServerError)
 }
 
 /// Cuts somewhere, by a number from 0 to 255.

@@ -18,6 +18,7 @@ impl World {
     pub(super) fn say_to(&mut self, message: &Message, text: &str) {
         match message.via {
             Via::Process(_) => self.stdout(format!("{text}\n").as_bytes()),
+            Via::Exchange(_) if self.setup.wire == Wire::Sse => self.say_on_stream(message, text),
             Via::Exchange(id) if self.setup.wire == Wire::Events => {
                 self.head(id, 200, &self.welcome(message, EVENTS));
                 self.body(id, event(text).as_bytes());
@@ -37,7 +38,12 @@ impl World {
         }
         match self.setup.wire {
             Wire::Stdio | Wire::Stream => self.stdout(format!("{text}\n").as_bytes()),
-            Wire::Json => {}
+            Wire::Json | Wire::Plain => {}
+            Wire::Sse => {
+                if let Some(stream) = self.peer.stream {
+                    self.body(stream, event(text).as_bytes());
+                }
+            }
             Wire::Events => {
                 let at = self.peer.find(to);
                 let message = at.and_then(|at| self.peer.messages.get(at)).cloned();

@@ -7,6 +7,7 @@ mod fine;
 mod found;
 mod heal;
 mod host;
+mod older;
 mod performer;
 mod server;
 
@@ -83,17 +84,19 @@ impl World {
     /// A world in which nothing has happened.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        World::with(setup, ConnectionConfig::clone(&setup.config()))
+        World::with(setup, ConnectionConfig::clone(&setup.possible().config()))
     }
 
     /// The same with a journal, which must replay in the end.
     #[must_use]
     pub fn recorded(setup: Setup) -> Self {
-        let config = ConnectionConfig { journal: true, ..ConnectionConfig::clone(&setup.config()) };
+        let config = ConnectionConfig::clone(&setup.possible().config());
+        let config = ConnectionConfig { journal: true, ..config };
         World::with(setup, config)
     }
 
     fn with(setup: Setup, config: ConnectionConfig) -> Self {
+        let setup = setup.possible();
         let clock = Clock::default();
         let config = alloc::sync::Arc::new(config);
         let connection = Connection::new(config, setup.transport(), [7; 32], clock.now());

@@ -157,7 +157,9 @@ impl World {
     }
 
     fn take_request(&mut self, id: ExchangeId, owner: Owner, request: &HttpRequest) {
-        let session = header(request, "mcp-session-id");
+        let session = self.session_of(request);
+        let session = session.as_deref();
+        let misplaced = self.is_misplaced(request);
         let last = header(request, "last-event-id");
         let via = Via::Exchange(id);
         let rest = last.and_then(|last| self.peer.rest(last, via, session));
@@ -170,12 +172,14 @@ impl World {
             Method::Post => Message::read(via, &request.body, session).map(|message| Message {
                 lacks_header: self.setup.wants_headers()
                     && (lacks_header(request) || self.refuses_any_header(request)),
+                misplaced,
                 ..message
             }),
             Method::Get if rest.is_some() => rest,
             method => {
                 let body = format!(r#"{{"method":"{}"}}"#, method.as_str());
-                Message::read(via, body.as_bytes(), session)
+                let message = Message::read(via, body.as_bytes(), session);
+                message.map(|message| Message { misplaced, ..message })
             }
         };
         self.performer.exchanges.insert(id, Exchange { message, ..Exchange::default() });

@@ -2,8 +2,8 @@
 
 use super::World;
 use super::fine::EVENTS;
-use crate::testing::Manner;
 use crate::testing::peer::{self, Message, Via, Words};
+use crate::testing::{Manner, Wire};
 use crate::{Input, StdioInput};
 
 impl World {
@@ -13,6 +13,9 @@ impl World {
             return;
         }
         let Some(message) = self.peer.take(to) else { return };
+        if message.misplaced {
+            return self.answer_well(&message);
+        }
         let max = self.connection.config().max_message_bytes;
         let text = match (&message.id, manner) {
             (Some(id), Manner::Page) => match peer::page(&message, true) {
@@ -22,6 +25,10 @@ impl World {
             (Some(id), Manner::Ask(what)) => peer::input(id, what),
             (Some(id), Manner::Refuse(how)) => peer::error(id, how),
             (Some(_), Manner::Odd(how)) => peer::odd(&message, how, max),
+            (None, Manner::Odd(how)) if self.opens_events(&message) => {
+                let Via::Exchange(id) = message.via else { return };
+                return self.odd_endpoint(how, id);
+            }
             (_, Manner::Odd(how)) => {
                 return self.accept(&message, [200, 204, 299][usize::from(how % 3)]);
             }
@@ -33,9 +40,16 @@ impl World {
 
     /// The server answers as it should.
     pub(super) fn answer_well(&mut self, message: &Message) {
-        let known = self.peer.knows(message) || message.method == "initialize";
+        if let (Via::Exchange(id), true) = (message.via, message.misplaced) {
+            return self.refuse_place(id, message);
+        }
+        let begins = message.method == "initialize" && self.setup.wire != Wire::Sse;
+        let known = self.peer.knows(message) || begins;
         if let (Via::Exchange(id), false) = (message.via, known) {
             return self.whole(id, 404, "text/plain", b"no such session");
+        }
+        if let (Via::Exchange(id), true) = (message.via, self.opens_events(message)) {
+            return self.open_events(id, &self.endpoint());
         }
         if message.method == "GET" {
             return self.stream(message);
@@ -46,7 +60,9 @@ impl World {
         match (&words, message.via) {
             (Words::Nothing, _) => {}
             (Words::Death, _) => self.exit(crate::ExitStatus::Code(1), false),
-            (Words::Error(_), Via::Exchange(exchange)) if message.call.is_none() => {
+            (Words::Error(_), Via::Exchange(exchange))
+                if message.call.is_none() && self.setup.wire != Wire::Sse =>
+            {
                 // How a server over HTTP refuses what it does not know.
                 let status = if self.setup.version.is_multiple_of(2) { 400 } else { 200 };
                 self.whole(exchange, status, "application/json", words.text(id).as_bytes());
@@ -57,7 +73,7 @@ impl World {
 
     /// The answer to `initialize` opens a session.
     pub(super) fn opens(&mut self, message: &Message) {
-        if message.method == "initialize" {
+        if message.method == "initialize" && self.setup.wire != Wire::Sse {
             self.peer.sessions += 1;
             self.peer.forgotten = false;
         }
@@ -67,7 +83,7 @@ impl World {
     /// some time.
     fn stream(&mut self, message: &Message) {
         let Via::Exchange(id) = message.via else { return };
-        if self.setup.version.is_multiple_of(3) {
+        if self.setup.version.is_multiple_of(3) || self.setup.modern {
             return self.whole(id, 405, "text/plain", b"");
         }
         if self.performer.exchanges.get(&id).is_some_and(|exchange| exchange.head) {
@@ -82,6 +98,9 @@ impl World {
 
     /// What is no request is taken, and no more is said.
     fn accept(&mut self, message: &Message, status: u16) {
+        if status == 202 && self.taken(message).is_none() {
+            return;
+        }
         if let Via::Exchange(id) = message.via {
             self.whole(id, status, "text/plain", b"");
         }

@@ -94,6 +94,8 @@ impl Http {
         let Some(exchange) = self.exchanges.get(&id) else { return Vec::new() };
         let within = redirect::within(&exchange.request.url, named.trim());
         let within = within.filter(|_| named.len() <= MAX_ENDPOINT);
+        let anywhere = Url::parse(&exchange.request.url).and_then(|url| url.join(named.trim()));
+        let within = if self.doctored(28) { anywhere.ok().map(String::from) } else { within };
         let Some(endpoint) = within.and_then(|url| Url::parse(&url).ok()) else {
             let to = crate::text::excerpt(&crate::config::mask_url(named.trim()));
             return self.give_up(id, Failure::Endpoint(to));
@@ -132,8 +134,10 @@ impl Http {
 
     /// An answer is awaited no more: it has come, or it is given up.
     pub(super) fn events_settle(&mut self, request: u64, answered: bool) {
+        let leaks = self.doctored(29) && answered;
         let Some(events) = &mut self.events else { return };
-        if events.out.remove(&request) && !answered && events.silence == Silence::Watched {
+        if !leaks && events.out.remove(&request) && !answered && events.silence == Silence::Watched
+        {
             events.silence = Silence::Unanswered;
         }
     }
