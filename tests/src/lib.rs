@@ -3,6 +3,7 @@
 pub mod client;
 pub mod conformance;
 pub mod demo;
+pub mod features;
 pub mod http;
 pub mod journal;
 #[cfg(target_os = "linux")]

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_lite::future::block_on;
 use mcp_proto::driver::CallOptions;
-use mcp_proto::model::{CallToolResult, ServerInfo};
-use mcp_proto::op::{CallTool, ToolList};
+use mcp_proto::model::{CallToolResult, Completion, Root, ServerInfo};
+use mcp_proto::op::{CallTool, Complete, ToolList};
 use mcp_proto::{CloseReason, ConnectionState, Error, Raw, Target};
 use mcp_runtime_common::IntoArguments as _;
 use serde_json::{Map, Value};
@@ -33,6 +33,8 @@ pub(super) trait Core: Offers + Send + Sync {
         options: CallOptions,
     ) -> Doing<Result<CallToolResult, Error>>;
     fn ping(&self) -> Doing<Result<(), Error>>;
+    fn complete_with(&self, operation: Complete) -> Doing<Result<Completion, Error>>;
+    fn set_roots(&self, roots: Vec<Root>) -> Result<(), Error>;
     fn request(&self, method: &str, params: Map<String, Value>) -> Doing<Result<Raw, Error>>;
     fn begin(
         &self,
@@ -128,6 +130,15 @@ macro_rules! cores {
             fn ping(&self) -> Doing<Result<(), Error>> {
                 let client = self.clone();
                 Box::pin(async move { client.ping()$($await)* })
+            }
+
+            fn complete_with(&self, operation: Complete) -> Doing<Result<Completion, Error>> {
+                let client = self.clone();
+                Box::pin(async move { client.run(operation, CallOptions::new())$($await)* })
+            }
+
+            fn set_roots(&self, roots: Vec<Root>) -> Result<(), Error> {
+                self.set_roots(roots)
             }
 
             fn request(

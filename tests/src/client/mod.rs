@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_proto::driver::CallOptions;
-use mcp_proto::model::{CallToolResult, ServerInfo};
-use mcp_proto::op::ToolList;
+use mcp_proto::model::{CallToolResult, Completion, Root, ServerInfo};
+use mcp_proto::op::{Complete, ToolList};
 use mcp_proto::{CloseReason, ConnectionState, Error, Raw, Target};
 use mcp_runtime_common::IntoTarget;
 use serde_json::{Map, Value};
@@ -135,6 +135,22 @@ impl Client {
     /// Those of the call.
     pub fn ping(&self) -> Result<(), Error> {
         self.engine.run(self.core.ping())
+    }
+
+    /// Completes an argument, as an operation says.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub fn complete_with(&self, operation: Complete) -> Result<Completion, Error> {
+        self.engine.run(self.core.complete_with(operation))
+    }
+
+    /// Changes where servers may work.
+    ///
+    /// # Errors
+    /// When one of the roots cannot be meant.
+    pub fn set_roots(&self, roots: Vec<Root>) -> Result<(), Error> {
+        self.engine.enter(|| self.core.set_roots(roots))
     }
 
     /// Sends a request of any method.
